@@ -265,6 +265,8 @@ fn a_reload_says_what_it_cannot_do() {
         format!("{base}[[route]]\nto = '10.9.0.0/16'\nblackhole = true\n"),
         format!("{base}[[neighbor]]\naddress = '10.0.0.2'\nmac = '02:00:00:00:00:07'\n"),
         format!("{base}[[tag]]\ntag = 3\ndscp = 26\npriority = 3\n"),
+        format!("{base}[[ecn]]\npriority = 0\nkmin = 1000\nkmax = 2000\n"),
+        format!("loopback = ['10.1.0.1/32']\n{base}[[tunnel]]\nname = 't'\nlocal = '10.1.0.1'\n"),
         base.replace("'net_null1'", "'net_null1'\nsource_check = true"),
         format!(
             "{}[[static_mac]]\nmac = '02:00:00:00:00:07'\nport = '2'\n",
@@ -282,7 +284,6 @@ fn a_reload_says_what_it_cannot_do() {
         ("number of ports", format!("{base}[[port]]\ndevice = 'net_tap0'\nvlan = 1\n")),
         ("buffer.size", format!("{base}[buffer]\nsize = '16MB'\n")),
         ("scheduler.strict", format!("{base}[scheduler]\nstrict = [7]\n")),
-        ("ecn", format!("{base}[[ecn]]\npriority = 0\nkmin = 1000\nkmax = 2000\n")),
         ("workers.idle", format!("{base}[workers]\nidle = 'sleep'\n")),
         ("memory.hugepages", format!("{base}[memory]\nhugepages = 'never'\n")),
         ("control.socket", format!("{base}[control]\nsocket = '/tmp/A'\n")),

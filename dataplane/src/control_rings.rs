@@ -5,12 +5,13 @@ use crate::buffer::{Ledger, Parts};
 use crate::capture::Capture;
 use crate::handoff::ring::handoff_ring;
 use crate::host_class::HostClass;
-use crate::ids::{PortId, WorkerId};
+use crate::ids::{PortId, Priority, WorkerId};
 use crate::l2::MacSlice;
 use crate::limits::PUNT_FRAMES;
 use crate::punt::PuntReason;
 use crate::report::Report;
 use crate::sampling::Sampling;
+use crate::settings::EcnSettings;
 use crate::snapshot::Snapshot;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -53,6 +54,8 @@ pub enum Command<F> {
     /// Sample so from now on, or not at all. What was sampled with before is returned in a
     /// [`Reply::Sample`].
     Sample(Option<Box<Sampling>>),
+    /// Mark the frames of this egress priority so from now on, or not at all.
+    Ecn(Priority, Option<EcnSettings>),
     /// Send this frame at this port.
     Send(PortId, F),
     /// Process this frame as if it was just received at this port.

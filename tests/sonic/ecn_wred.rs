@@ -2,6 +2,8 @@
 
 use crate::dut::{self, Dut, MS, POOL, PROFILE};
 use crate::model::Profile;
+use dataplane::control_rings::Command;
+use dataplane::ids::Priority;
 use dataplane::settings::EcnSettings;
 use dataplane::testing::wire::Udp;
 
@@ -79,4 +81,32 @@ fn the_marks_end_where_the_queue_is_short_again() {
     let step = EcnSettings { kmin_bytes: 100_000, kmax_bytes: 100_000, pmax_q16: 65_536 };
     let (fields, _) = released(step, 250, ECT_0, 1);
     assert_eq!(fields, [[CE; 150].as_slice(), &[ECT_0; 100]].concat());
+}
+
+/// test_ecn_config_utility: the thresholds of a running switch change, of one queue and no other.
+#[test]
+fn ecn_config_utility() {
+    let all = EcnSettings { kmin_bytes: 0, kmax_bytes: 1, pmax_q16: 65_536 };
+    let none = EcnSettings { kmin_bytes: 500_000, kmax_bytes: 600_000, pmax_q16: 0 };
+    let builder = dut::builder(2, Profile { dynamic_th: 3, ..PROFILE }, 10 * POOL);
+    let mut dut = Dut::new(builder.ecn(3, none).ecn(4, all));
+    let mut marked = |dut: &mut Dut, settings: Option<EcnSettings>| {
+        dut.rig.command(|| Command::Ecn(Priority::EACH[3], settings));
+        dut.hear_pfc(2, 1 << 3 | 1 << 4, 0xFFFF);
+        for dscp in [3, 4] {
+            let udp = Udp { tos: dscp << 2 | ECT_0, frame_bytes: 1_000, ..Udp::routed(1, 2, 0) };
+            dut.rig.arrive_numbered(1, &udp, 0..10);
+        }
+        dut.rig.settle();
+        dut.hear_pfc(2, 1 << 3 | 1 << 4, 0);
+        let of = |frames: &[Vec<u8>], dscp: u8| {
+            frames.iter().filter(|frame| frame[15] == dscp << 2 | CE).count()
+        };
+        let left = dut.left(2);
+        assert_eq!(left.len(), 20);
+        [of(&left, 3), of(&left, 4)]
+    };
+    for (settings, expected) in [(Some(none), 0), (Some(all), 10), (Some(none), 0), (None, 0)] {
+        assert_eq!(marked(&mut dut, settings), [expected, 10], "{settings:?}");
+    }
 }

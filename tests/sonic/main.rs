@@ -40,3 +40,4 @@ mod probe;
 mod queue_watermarks;
 mod table;
 mod traffic;
+mod tunnel_qos_remap;

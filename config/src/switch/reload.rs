@@ -1,7 +1,7 @@
 //! What a running switch can take over from changed files, and what needs a restart.
 //!
-//! Rules, tags, QoS maps, routes, neighbors, addresses, VLANs and trust are a snapshot that workers
-//! swap in between two turns. What the devices, the buffer and the cores were built with stays
+//! Rules, tags, QoS maps, tunnels, routes, neighbors, addresses, VLANs and trust are a snapshot that
+//! workers swap in between two turns. The thresholds of ECN change with it. What the devices, the buffer and the cores were built with stays
 //! until the next start.
 
 use super::{Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, old_words, routes};
@@ -147,7 +147,7 @@ impl Changes {
             ports: _,
             buffer,
             scheduler,
-            ecn,
+            ecn: _,
             mac_table,
             telemetry,
             seed,
@@ -162,7 +162,6 @@ impl Changes {
         let (quantum, new_quantum) = (&scheduler.quantum_bytes, &new.scheduler.quantum_bytes);
         self.differ("scheduler.weights", quantum, new_quantum);
         self.compare("scheduler.fair", &scheduler.fair, &new.scheduler.fair);
-        self.differ("ecn", ecn, &new.ecn);
         self.differ("mac_table", mac_table, &new.mac_table);
         self.differ("inband_telemetry", telemetry, &new.telemetry);
         self.compare("seed", seed, &new.seed);

@@ -32,6 +32,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 slice.fill(&self.core.mac_table);
                 self.reply(Reply::MacTable(slice));
             }
+            Command::Ecn(priority, settings) => {
+                self.core.accounting.ecn[priority.index()] = settings;
+            }
             Command::Send(port, frame) => {
                 self.core.device.commanded(port, PortCommand::Send(&frame));
                 self.send(port, frame);

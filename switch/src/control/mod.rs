@@ -88,7 +88,9 @@ use capture_stream::CaptureClient;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 use dataplane::control_rings::{Command, ControlRings};
 use dataplane::frame::Frame;
-use dataplane::ids::PortId;
+use dataplane::ids::{PortId, Priority};
+use dataplane::limits::PRIORITIES;
+use dataplane::settings::EcnSettings;
 use dataplane::time::Instant;
 use events::Events;
 use fleet_status::FleetStatus;
@@ -419,6 +421,17 @@ impl<P: Platform> Control<P> {
         }
     }
 
+    /// Tells the workers what has changed in ECN since `old`.
+    fn reload_ecn(&mut self, old: &[Option<EcnSettings>; PRIORITIES]) {
+        let new = &self.tables.config().settings.ecn;
+        let changed = Priority::all().filter(|p| new[p.index()] != old[p.index()]);
+        for priority in changed {
+            let settings = new[priority.index()];
+            let workers = self.workers.iter_mut();
+            workers.for_each(|worker| worker.command(Command::Ecn(priority, settings)));
+        }
+    }
+
     /// Replaces the tables. Returns their number.
     fn replace_tables(&mut self, mut tables: Tables) -> u64 {
         tables.take_neighbors(&self.tables);
@@ -432,6 +445,7 @@ impl<P: Platform> Control<P> {
         self.slow_path.agent.set_locals(self.tables.config().loopback.clone());
         self.pin_neighbors(&old.config().neighbors);
         self.reload_sflow(old.config().sflow.as_ref());
+        self.reload_ecn(&old.config().settings.ecn);
         let now = self.platform.now();
         if let Some(lldp) = &mut self.lldp {
             lldp.reload(now, &mut self.tables);
