@@ -111,7 +111,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         if let Some(eight) = self.lanes.eights.get_mut(first / LANES) {
             eight.keep_first(first % LANES);
         }
-        self.route_classified(snapshot, tables, vlan, arrival);
+        self.route_read(snapshot, tables, vlan, arrival);
+        self.flush_free_burst();
         self.rx = later;
         self.receive_split(snapshot, arrival, [captured >> first, 0], false);
     }

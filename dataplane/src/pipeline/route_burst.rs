@@ -47,22 +47,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         self.route_read(snapshot, tables, vlan, arrival);
     }
 
-    /// [`Self::route`] of a burst whose headers are read, and which has no MAC control frames.
+    /// Looks up, rewrites and dispatches the burst, whose headers are read, and which has no MAC
+    /// control frames. A function of its own: what comes before it needs other registers.
     #[inline(never)]
-    pub(super) fn route_classified(
-        &mut self,
-        snapshot: &Snapshot,
-        tables: &PortTables,
-        vlan: Option<Vid>,
-        arrival: Arrival,
-    ) {
-        self.route_read(snapshot, tables, vlan, arrival);
-        self.flush_free_burst();
-    }
-
-    /// Looks up, rewrites and dispatches the burst, whose headers are read.
-    #[inline(always)]
-    fn route_read(
+    pub(super) fn route_read(
         &mut self,
         snapshot: &Snapshot,
         tables: &PortTables,
