@@ -81,7 +81,7 @@ pub struct Tunnel {
 
 impl Tunnel {
     /// The TTL of an outer header in pipe mode (RFC 1700's default).
-    pub const PIPE_TTL: u8 = 64;
+    pub(crate) const PIPE_TTL: u8 = 64;
 
     /// Length of an outer header.
     pub const HEADER_BYTES: u16 = 20;

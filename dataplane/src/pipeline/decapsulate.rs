@@ -6,7 +6,7 @@
 
 use super::class::Class;
 use super::outcome::Verdict;
-use super::route::{Routed, route_of};
+use super::routed::{Routed, route_of};
 use crate::counters::DropReason;
 use crate::fib::{Hop, Leaf};
 use crate::snapshot::PortTables;

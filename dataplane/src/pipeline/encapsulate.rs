@@ -5,7 +5,7 @@
 //! chosen by the inner flow, since all outer headers of a tunnel are alike (RFC 6438, 3).
 
 use super::outcome::{FrameOutcome, Verdict};
-use super::route::{self, Routed};
+use super::routed::{self, Routed};
 use super::{rewrite, rules};
 use crate::counters::DropReason;
 use crate::fib::Hop;
@@ -25,14 +25,14 @@ pub(super) fn finish<F: Frame>(routed: Routed<'_>, id: TunnelId, frame: &mut F) 
         return routed.ends(Verdict::Punt(PuntReason::NoRoute), frame);
     };
     let leaf = snapshot.fib.v4(remote.octets());
-    let hash = if leaf.is_group() { route::flow_hash(snapshot, &parsed, frame.head()) } else { 0 };
+    let hash = if leaf.is_group() { routed::flow_hash(snapshot, &parsed, frame.head()) } else { 0 };
     let adjacency = match snapshot.fib.hop(leaf, hash) {
         Hop::Forward(adjacency) => adjacency,
         // No tunnel leads through another, or to its own beginning.
         Hop::Tunnel(_) | Hop::Local => {
             return routed.ends(Verdict::Punt(PuntReason::NoRoute), frame);
         }
-        other => return routed.ends(route::without_adjacency(other, parsed.ttl), frame),
+        other => return routed.ends(routed::without_adjacency(other, parsed.ttl), frame),
     };
     if let Some(verdict) = routed.cannot_pass(adjacency, ipv4::HEADER_BYTES, frame) {
         return routed.ends(verdict, frame);

@@ -8,7 +8,7 @@
 
 use crate::pipeline::class::Class;
 use crate::pipeline::rewrite_entry::FAST_PATH_HEAD_BYTES;
-use crate::pipeline::route;
+use crate::pipeline::routed;
 use crate::snapshot::FastPathPort;
 use crate::wire::ipv4;
 
@@ -23,7 +23,7 @@ const IS_SOURCE: [bool; 256] = {
     let mut is_source = [false; 256];
     let mut octet = 0_u8;
     while octet < u8::MAX {
-        is_source[octet as usize] = route::is_v4_source(octet) && octet != 169;
+        is_source[octet as usize] = routed::is_v4_source(octet) && octet != 169;
         octet += 1;
     }
     is_source

@@ -8,6 +8,7 @@
 //! | classify: marking to tag to ingress priority | [`classify`]; the result is a [`class`] |
 //! | forward: routed or bridged | [`route`], [`bridge`] |
 //! | forward a burst | [`route_burst`], [`bridge_burst`] |
+//! | what is known of a frame for the router | [`routed`] |
 //! | through a tunnel: its end, its beginning | [`decapsulate`], [`encapsulate`] |
 //! | rules: the tag and priority it leaves with | [`rules`] |
 //! | outcome: what becomes of the frame | [`outcome`] |
@@ -40,5 +41,6 @@ mod rewrite;
 pub(crate) mod rewrite_entry;
 pub(crate) mod route;
 mod route_burst;
+pub(crate) mod routed;
 mod rules;
 mod single;

@@ -4,7 +4,7 @@ use crate::fib::{Hop, Leaf};
 use crate::frame::Frame;
 use crate::pipeline::class::Class;
 use crate::pipeline::outcome::Outcome;
-use crate::pipeline::route;
+use crate::pipeline::routed;
 use crate::pipeline::rules;
 use crate::rx_queues::Ingress;
 use crate::snapshot::Snapshot;
@@ -32,7 +32,7 @@ pub(crate) struct RewriteEntry {
 pub(crate) fn hop_of<F: Frame>(snapshot: &Snapshot, leaf: Leaf, frame: &F) -> usize {
     if leaf.is_group() {
         // The whole head: the L4 ports follow the IP header.
-        leaf.member(route::flow_hash_v4(snapshot, frame.head(), ethernet::HEADER_BYTES))
+        leaf.member(routed::flow_hash_v4(snapshot, frame.head(), ethernet::HEADER_BYTES))
     } else {
         leaf.first()
     }

@@ -9,19 +9,19 @@
 //! frames, faster and with the same outcome.
 
 use crate::counters::DropReason;
-use crate::fib::{Adjacency, Hop, Leaf};
+use crate::fib::{Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
 use crate::l2::Vid;
-use crate::pipeline::class::Class;
 use crate::pipeline::outcome::{FrameOutcome, Verdict, ends_with};
 use crate::pipeline::rewrite;
+use crate::pipeline::routed::{Routed, flow_hash, is_from_link_local, route_of, without_adjacency};
 use crate::pipeline::rules;
 use crate::pipeline::{decapsulate, encapsulate};
 use crate::punt::PuntReason;
 use crate::rx_queues::Ingress;
 use crate::snapshot::{PortTables, Snapshot};
-use crate::wire::parse::{Kind, Parsed, flow_ports, parse};
+use crate::wire::parse::{Kind, Parsed, parse};
 use crate::wire::{MacAddress, array_at, ethernet};
 
 /// Takes one frame of a routed port through all stages before dispatch.
@@ -55,8 +55,8 @@ pub(crate) fn generic_path<F: Frame>(
     let routed = Routed { snapshot, input, class, parsed, is_decapsulated: false };
     let inner = decapsulate::inner(&routed, tables, leaf, frame.head());
     match inner {
-        None => routed.finish(leaf, frame),
-        Some(Ok((inner, leaf))) => inner.finish(leaf, frame),
+        None => finish(routed, leaf, frame),
+        Some(Ok((inner, leaf))) => finish(inner, leaf, frame),
         Some(Err(verdict)) => routed.ends(verdict, frame),
     }
 }
@@ -108,56 +108,6 @@ fn look_up(
     }
 }
 
-/// Looks up the destination of an IP header.
-///
-/// # Errors
-/// The verdict of a packet that no router forwards.
-pub(super) fn route_of(snapshot: &Snapshot, parsed: &Parsed, head: &[u8]) -> Result<Leaf, Verdict> {
-    let l3 = usize::from(parsed.l3);
-    let unroutable = Err(Verdict::Drop(DropReason::Unroutable));
-    if parsed.kind == Kind::Ipv4 {
-        return match array_at::<8>(head, l3 + 12) {
-            Some(&[s0, .., d0, d1, d2, d3]) if is_v4_source(s0) && d0 < 224 => {
-                Ok(snapshot.fib.v4([d0, d1, d2, d3]))
-            }
-            _ => unroutable,
-        };
-    }
-    match (array_at(head, l3 + 8), array_at(head, l3 + 24)) {
-        (Some(source), Some(target)) if is_v6_source(source) && target[0] != 0xFF => {
-            Ok(snapshot.fib.v6(*target))
-        }
-        _ => unroutable,
-    }
-}
-
-/// RFC 1812, 5.3.7: a source address is not "this network", loopback, multicast or reserved.
-#[inline(always)]
-pub(crate) const fn is_v4_source(first_octet: u8) -> bool {
-    first_octet != 0 && first_octet < 224 && first_octet != 127
-}
-
-/// RFC 4291, 2.5.2, 2.5.3, 2.7: a source address is not unspecified, loopback or multicast.
-fn is_v6_source(source: &[u8; 16]) -> bool {
-    source[0] != 0xFF && u128::from_be_bytes(*source) > 1
-}
-
-/// 169.254/16, link-local (RFC 3927, 2.7).
-#[inline(always)]
-pub(crate) const fn is_v4_link_local(first_octets: [u8; 2]) -> bool {
-    u16::from_be_bytes(first_octets) == 0xA9FE
-}
-
-/// Whether the source address is link-local. Routers must not forward such a frame, since a
-/// receiver on another link cannot reply (RFC 3927, 2.7; RFC 4291, 2.5.6).
-fn is_from_link_local(parsed: &Parsed, head: &[u8]) -> bool {
-    let is_v4 = parsed.kind == Kind::Ipv4;
-    let source = usize::from(parsed.l3) + if is_v4 { 12 } else { 8 };
-    let Some(&first) = array_at(head, source) else { return false };
-    // fe80::/10
-    if is_v4 { is_v4_link_local(first) } else { first[0] == 0xFE && first[1] & 0xC0 == 0x80 }
-}
-
 /// Whether the source address of an IP frame is reached by `port`. A link-local address is on every
 /// link.
 #[cold]
@@ -197,105 +147,29 @@ fn not_to_us(dst_mac: MacAddress, kind: Kind) -> Verdict {
     }
 }
 
-/// A frame of a routed port that is classified, and for the router.
-#[derive(Clone, Copy)]
-pub(super) struct Routed<'a> {
-    pub(super) snapshot: &'a Snapshot,
-    pub(super) input: Ingress,
-    pub(super) class: Class,
-    /// The header that is forwarded: of a frame that leaves a tunnel, the inner one.
-    pub(super) parsed: Parsed,
-    /// Whether an outer header is in front of that.
-    pub(super) is_decapsulated: bool,
-}
-
-impl Routed<'_> {
-    /// Selects the next hop of `leaf` and makes the frame ready to be queued.
-    fn finish<F: Frame>(self, leaf: Leaf, frame: &mut F) -> FrameOutcome {
-        let Self { snapshot, input, class, parsed, .. } = self;
-        let hash = if leaf.is_group() { flow_hash(snapshot, &parsed, frame.head()) } else { 0 };
-        let hop = snapshot.fib.hop(leaf, hash);
-        if !matches!(hop, Hop::Local) && is_from_link_local(&parsed, frame.head()) {
-            return self.ends(Verdict::Drop(DropReason::Unroutable), frame);
-        }
-        let adjacency = match hop {
-            Hop::Forward(adjacency) => adjacency,
-            Hop::Tunnel(id) => return encapsulate::finish(self, *id, frame),
-            other => return self.ends(without_adjacency(other, parsed.ttl), frame),
-        };
-        if let Some(verdict) = self.cannot_pass(adjacency, 0, frame) {
-            return self.ends(verdict, frame);
-        }
-        let tagged = rules::apply(snapshot, class, input, adjacency.out);
-        rewrite::ip(frame.head_mut(), &parsed, tagged.dscp, parsed.ttl - 1);
-        let pcp = snapshot.tags.pcp[tagged.tag.index()];
-        let rx_bytes = length_bytes(frame);
-        let Some(l3) = rewrite::ethernet_routed(frame, &parsed, adjacency, pcp) else {
-            return self.ends(Verdict::Drop(DropReason::TooLong), frame);
-        };
-        let bytes = rx_bytes + u16::from(l3) - u16::from(parsed.l3);
-        FrameOutcome { outcome: tagged.outcome.with_l3(l3), rx_bytes, bytes }
+/// Selects the next hop of `leaf` and makes the frame ready to be queued.
+fn finish<F: Frame>(routed: Routed<'_>, leaf: Leaf, frame: &mut F) -> FrameOutcome {
+    let Routed { snapshot, input, class, parsed, .. } = routed;
+    let hash = if leaf.is_group() { flow_hash(snapshot, &parsed, frame.head()) } else { 0 };
+    let hop = snapshot.fib.hop(leaf, hash);
+    if !matches!(hop, Hop::Local) && is_from_link_local(&parsed, frame.head()) {
+        return routed.ends(Verdict::Drop(DropReason::Unroutable), frame);
     }
-
-    /// Why the frame, with `more_bytes` of headers, cannot be sent to a next hop: its TTL or its
-    /// length.
-    pub(super) fn cannot_pass<F: Frame>(
-        &self,
-        adjacency: &Adjacency,
-        more_bytes: usize,
-        frame: &F,
-    ) -> Option<Verdict> {
-        if self.parsed.ttl <= 1 {
-            return Some(Verdict::Punt(PuntReason::TtlExpired));
-        }
-        let tag_bytes = usize::from(self.parsed.l3) - ethernet::HEADER_BYTES;
-        let is_too_big =
-            frame.len() - tag_bytes + more_bytes > usize::from(adjacency.frame_bytes_max);
-        is_too_big.then_some(Verdict::Punt(PuntReason::TooBig))
+    let adjacency = match hop {
+        Hop::Forward(adjacency) => adjacency,
+        Hop::Tunnel(id) => return encapsulate::finish(routed, *id, frame),
+        other => return routed.ends(without_adjacency(other, parsed.ttl), frame),
+    };
+    if let Some(verdict) = routed.cannot_pass(adjacency, 0, frame) {
+        return routed.ends(verdict, frame);
     }
-
-    /// The outcome of the frame if it is not forwarded. If it left a tunnel, the outcome says where
-    /// its inner header is.
-    pub(super) fn ends<F: Frame>(&self, verdict: Verdict, frame: &F) -> FrameOutcome {
-        let mut ends =
-            FrameOutcome::ends(verdict, Some(self.class.priority()), length_bytes(frame));
-        if self.is_decapsulated && matches!(verdict, Verdict::Punt(_)) {
-            ends.outcome = ends.outcome.with_l3(self.parsed.l3);
-        }
-        ends
-    }
-}
-
-#[cold]
-pub(super) fn without_adjacency(hop: &Hop, ttl: u8) -> Verdict {
-    match hop {
-        Hop::Local => Verdict::Punt(PuntReason::ForUs),
-        Hop::Discard => Verdict::Drop(DropReason::Blackhole),
-        _ if ttl <= 1 => Verdict::Punt(PuntReason::TtlExpired),
-        Hop::Resolve { .. } => Verdict::Punt(PuntReason::Unresolved),
-        Hop::NoRoute | Hop::Tunnel(_) | Hop::Forward(_) => Verdict::Punt(PuntReason::NoRoute),
-    }
-}
-
-/// The flow hash of an IP frame.
-pub(super) fn flow_hash(snapshot: &Snapshot, parsed: &Parsed, head: &[u8]) -> u32 {
-    flow_hash_at(snapshot, head, parsed.kind, usize::from(parsed.l3))
-}
-
-/// The flow hash of a frame with an IP header of this kind at `l3`.
-pub(crate) fn flow_hash_at(snapshot: &Snapshot, head: &[u8], kind: Kind, l3: usize) -> u32 {
-    if kind == Kind::Ipv4 {
-        return flow_hash_v4(snapshot, head, l3);
-    }
-    let flow = flow_ports(head, kind, l3);
-    let address = |at: usize| array_at(head, at).copied().unwrap_or_default();
-    snapshot.flow_hash.v6(address(l3 + 8), address(l3 + 24), flow.protocol, flow.ports)
-}
-
-/// The flow hash of a frame with an IPv4 header at `l3`.
-#[inline(never)]
-pub(crate) fn flow_hash_v4(snapshot: &Snapshot, head: &[u8], l3: usize) -> u32 {
-    let flow = flow_ports(head, Kind::Ipv4, l3);
-    let address = |at: usize| array_at(head, at).copied().unwrap_or_default();
-    snapshot.flow_hash.v4(address(l3 + 12), address(l3 + 16), flow.protocol, flow.ports)
+    let tagged = rules::apply(snapshot, class, input, adjacency.out);
+    rewrite::ip(frame.head_mut(), &parsed, tagged.dscp, parsed.ttl - 1);
+    let pcp = snapshot.tags.pcp[tagged.tag.index()];
+    let rx_bytes = length_bytes(frame);
+    let Some(l3) = rewrite::ethernet_routed(frame, &parsed, adjacency, pcp) else {
+        return routed.ends(Verdict::Drop(DropReason::TooLong), frame);
+    };
+    let bytes = rx_bytes + u16::from(l3) - u16::from(parsed.l3);
+    FrameOutcome { outcome: tagged.outcome.with_l3(l3), rx_bytes, bytes }
 }

@@ -5,7 +5,7 @@ use super::{ALL, lanes_of, octet, of_lanes};
 use crate::fib::trie::{self, Trie};
 use crate::fib::{Fib, Leaf};
 use crate::frame::Frame;
-use crate::pipeline::route;
+use crate::pipeline::routed;
 use crate::snapshot::Snapshot;
 use crate::wire::ethernet;
 use crate::wire::parse::Kind;
@@ -51,7 +51,7 @@ impl Eight {
         for (lane, (hop, frame)) in hops.iter_mut().zip(frames).enumerate() {
             let leaf = Leaf::from_bits(*hop).unwrap_or(Leaf::NO_ROUTE);
             let kind = if self.v6 >> lane & 1 == 1 { Kind::Ipv6 } else { Kind::Ipv4 };
-            let hash = || route::flow_hash_at(snapshot, frame.head(), kind, l3);
+            let hash = || routed::flow_hash_at(snapshot, frame.head(), kind, l3);
             #[expect(clippy::cast_possible_truncation, reason = "the index of a hop has 25 bits")]
             let member = leaf.member(if leaf.is_group() { hash() } else { 0 }) as u32;
             *hop = member;
