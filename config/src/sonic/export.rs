@@ -161,6 +161,7 @@ fn routes(tables: &mut Tables, config: &SwitchConfig) {
         let key = prefix.to_string();
         match route {
             Route::Blackhole => tables.set("STATIC_ROUTE", &key, "blackhole", "true"),
+            // Said as a server on standby.
             Route::Tunnel { .. } => {}
             Route::Via(gateways) => {
                 let gateways: Vec<String> = gateways.iter().map(ToString::to_string).collect();
