@@ -386,3 +386,46 @@ fn a_tunnel_that_sonic_cannot_have_is_not_exported() {
         }
     }
 }
+
+/// The tunnel as SONiC's minigraph parser writes it, over the maps of a rendered dual-ToR template.
+#[test]
+fn the_maps_of_sonics_template_are_exact() {
+    let read = |name: &str| -> serde_json::Map<String, serde_json::Value> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sonic").join(name);
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let mut db = read("buffer-arista7050cx3-dualtor.json");
+    db.append(&mut read("qos-arista7050cx3-dualtor.json"));
+    let pair: serde_json::Value = serde_json::from_str(&example("tor-a.json")).unwrap();
+    for table in ["LOOPBACK_INTERFACE", "PEER_SWITCH", "TUNNEL", "SYSTEM_DEFAULTS"] {
+        db.insert(table.to_owned(), pair[table].clone());
+    }
+    let named = db["PORT_QOS_MAP"].as_object().unwrap().keys().filter(|port| *port != "global");
+    let up = serde_json::json!({ "speed": "50000", "admin_status": "up" });
+    let ports: serde_json::Map<_, _> = named.map(|port| (port.clone(), up.clone())).collect();
+    let is_server = |port: &str| db["PORT_QOS_MAP"][port]["pfc_enable"] == "3,4";
+    let active = serde_json::json!({ "state": "active" });
+    let cables: serde_json::Map<_, _> = ports
+        .keys()
+        .filter(|port| is_server(port))
+        .map(|port| (port.clone(), active.clone()))
+        .collect();
+    assert_eq!((ports.len(), cables.len()), (32, 24));
+    db.insert("PORT".to_owned(), ports.into());
+    db.insert("MUX_CABLE".to_owned(), cables.into());
+    let imported = import(&serde_json::Value::from(db).to_string(), true).unwrap();
+    let of_tunnel: Vec<&String> = imported
+        .approximations
+        .iter()
+        .filter(|line| line.to_lowercase().contains("tunnel"))
+        .collect();
+    assert!(of_tunnel.is_empty(), "{of_tunnel:#?}");
+    let outer = "outer_tag = { \"1-2\" = 0, 3 = 2, 4 = 6, \"5-7\" = 0, \"9-32\" = 0, \"34-45\" = 0, 47 = 0, \
+                 \"49-63\" = 0 }  # TC_TO_DSCP_MAP|AZURE_TUNNEL\npriority_group = \"inner\"";
+    assert!(imported.text.contains(outer), "{}", imported.text);
+    let bits = switch(&imported.text).settings.ports.iter().fold([0, 0], |[four, two], port| {
+        let bits = port.lossless_bits();
+        [four + u32::from(bits == 0b101_1100), two + u32::from(bits == 0b001_1000)]
+    });
+    assert_eq!(bits, [8, 24]);
+}

@@ -171,7 +171,7 @@ def seen_frames(pair: Pair, capture: wire.Capture) -> int:
 
 
 def cycle(pair: Pair, waits: dict) -> list:
-    """Ports from switch to switch that wait for each other in a circle; empty if there are none."""
+    """Ports from switch to switch that wait for each other in a cycle; empty if there are none."""
     def next_ports(link: tuple) -> list:
         """Where at the other end frames wait that came by this link, which is paused because of them."""
         peer, port = pair.peers[link]
@@ -197,7 +197,7 @@ def cycle(pair: Pair, waits: dict) -> list:
 
 
 def sentence(pair: Pair, waits: dict, link: tuple) -> str:
-    """What a switch of the circle waits for."""
+    """What a switch of the cycle waits for."""
     name, port = link
     wait = next(wait for wait in waits[name] if wait["name"] == port)
     return (f"{name} waits for {pair.peers[link][0]}: {wait['frames']} frames in priority {PRIORITY}, for "

@@ -9,7 +9,7 @@ from pair import TORS
 
 @dataclasses.dataclass
 class Run:
-    """An overload, and the circle of waiting switches that it ended with."""
+    """An overload, and the cycle of waiting switches that it ended with."""
 
     load: Load
     cycle: list
@@ -95,7 +95,7 @@ def print_verdict(plain: Run, remapped: Run) -> bool:
     answers = [
         (knot.is_frozen, f"without: it freezes; for {STILL_LOOKS} s of sending no frame moves"),
         (stays(knot), "without: it is frozen still when the sources have stopped"),
-        (len(plain.cycle) >= 4, "without: ToRs and T1s wait for each other in a circle, say the switches themselves"),
+        (len(plain.cycle) >= 4, "without: ToRs and T1s wait for each other in a cycle, say the switches themselves"),
         (paused_links(knot) == len(knot.links),
          f"without: on {paused_links(knot)} of {len(knot.links)} directions of the links between them pauses go on"),
         (bounced(knot) == 0, "without: bounced frames stay in priority 3"),

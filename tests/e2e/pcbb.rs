@@ -12,7 +12,7 @@ const FROZEN: [&str; 8] = [
     "tor-b waits for t1-",
     "yes  without: it freezes; ",
     "yes  without: it is frozen still when the sources have stopped",
-    "yes  without: ToRs and T1s wait for each other in a circle, say the switches themselves",
+    "yes  without: ToRs and T1s wait for each other in a cycle, say the switches themselves",
     "yes  without: bounced frames stay in priority 3",
     "yes  without: 0 lossless drops; sent = delivered + held, to the frame",
 ];
