@@ -5,7 +5,7 @@ active at one ToR and on standby at the other, which sends its frames back up in
 freezes the switches if bounced frames stay in their priority, and does not if they go in another one. Ends by itself in
 a minute: with status 0 if both are so, 1 if not, 2 if it cannot run here. Leaves no process, namespace or file behind.
 
-Usage: python3 scripts/pcbb [--seconds N] [--t1s 1|2] [--no-remap]. KNOTLESS names another program than
+Usage: python3 scripts/pcbb [--seconds N] [--no-remap]. KNOTLESS names another program than
 target/release's.
 """
 
@@ -25,7 +25,6 @@ from common import door, show  # noqa: E402
 from common.lab import Lab  # noqa: E402
 from pair import TORS, Pair, tunnel_lines  # noqa: E402
 
-T1S = ("t1-1", "t1-2")
 # What has not frozen by then will not; it always has within a few seconds.
 FREEZE_S = 25
 
@@ -46,9 +45,9 @@ what the hosts have for them. Each switch is what `knotless import sonic` makes 
 thousandth of its speeds, in a network namespace of its own."""
 
 
-def overload(lab: Lab, phase: str, remaps: bool, t1s: tuple, seconds: int) -> report.Run:
+def overload(lab: Lab, phase: str, remaps: bool, seconds: int) -> report.Run:
     """The switches from start to end. What waits at the end is shown as they tell it."""
-    pair = Pair(lab, phase, remaps, t1s)
+    pair = Pair(lab, phase, remaps)
     print(f"  The tunnel of {TORS[0]}, as imported:")
     for line in tunnel_lines(pair.folder / f"{TORS[0]}.toml"):
         print(f"    {line}")
@@ -64,13 +63,12 @@ def overload(lab: Lab, phase: str, remaps: bool, t1s: tuple, seconds: int) -> re
 
 def story(lab: Lab, options: argparse.Namespace) -> bool:
     began = time.monotonic()
-    t1s = T1S[:options.t1s]
     show.heading("Knotless: the deadlock of a dual-ToR pair, and what prevents it")
     print(INTRODUCTION)
     show.heading("1. Without remapping: bounced frames stay in their priority")
-    plain = overload(lab, "plain", False, t1s, FREEZE_S)
+    plain = overload(lab, "plain", False, FREEZE_S)
     show.heading("2. With remapping: bounced frames have outer DSCP 2, and priority 2")
-    remapped = overload(lab, "pcbb", not options.no_remap, t1s, options.seconds)
+    remapped = overload(lab, "pcbb", not options.no_remap, options.seconds)
     show.heading("Both")
     report.print_table(plain, remapped)
     show.heading("As it should be?")
@@ -82,7 +80,6 @@ def story(lab: Lab, options: argparse.Namespace) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="pcbb", description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=10, help="how long hosts send with remapping")
-    parser.add_argument("--t1s", type=int, choices=(1, 2), default=2, help="T1 switches")
     parser.add_argument("--no-remap", action="store_true",
                         help="keep bounced frames in their priority in the second part too: it must fail")
     options = parser.parse_args()

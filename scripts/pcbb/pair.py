@@ -12,6 +12,7 @@ from common.switch import Switch
 
 EXAMPLES = ROOT / "config" / "examples" / "pcbb"
 TORS = ("tor-a", "tor-b")
+T1S = ("t1-1", "t1-2")
 # In SONiC's numbers; the links here have a thousandth of their speed.
 DSCP = 3
 PRIORITY = 3
@@ -72,11 +73,11 @@ def addresses(db: dict) -> dict:
 class Pair:
     """The switches, their servers below and their hosts above, from the first namespace to the last word."""
 
-    def __init__(self, lab: Lab, phase: str, remaps: bool, t1s: tuple):
+    def __init__(self, lab: Lab, phase: str, remaps: bool):
         """Starts them. `phase` keeps apart what two of them would share."""
         self.lab = lab
         self.phase = phase
-        self.names = TORS + t1s
+        self.names = TORS + T1S
         self.folder = lab.folder / phase
         self.folder.mkdir()
         self.databases = {name: database(name, remaps) for name in self.names}
@@ -89,7 +90,7 @@ class Pair:
             lab.add_quiet_namespace(self.space(name))
         self.connect_switches()
         self.connect_servers()
-        for number, name in enumerate(t1s, 1):
+        for number, name in enumerate(T1S, 1):
             self.connect_host(name, f"host{number}")
         self.switches = {name: self.start_switch(name) for name in self.names}
         for switch in self.switches.values():
@@ -113,7 +114,7 @@ class Pair:
     def connect_switches(self):
         """Ports of a ToR and a T1 with addresses of one network are ends of a link."""
         for tor in TORS:
-            for t1 in self.names[len(TORS):]:
+            for t1 in T1S:
                 for port, address in self.addresses[tor].items():
                     for other, its in self.addresses[t1].items():
                         if address.network == its.network:
@@ -132,11 +133,6 @@ class Pair:
                     space = self.space(tor)
                     self.wire((space, port), (space, f"off-{port}"))
         self.servers = dict(sorted(self.servers.items()))
-        # Without a link, the port of a switch that is not here leads nowhere too.
-        for tor in TORS:
-            for port in self.addresses[tor]:
-                if port not in self.databases[tor]["MUX_CABLE"] and (tor, port) not in self.peers:
-                    self.wire((self.space(tor), port), (self.space(tor), f"off-{port}"))
 
     def connect_host(self, name: str, host: str):
         """A host at the port of a T1 that leads to no ToR."""
