@@ -104,6 +104,11 @@ class Pair:
     def speed(self, name: str, port: str) -> str:
         return f"{int(self.databases[name]['PORT'][port]['speed']) // 1000}M"
 
+    def end(self, name: str, port: str) -> tuple:
+        """The interface of a port, as an import numbers them: SONiC's virtual switch does too."""
+        ports = sorted(self.databases[name]["PORT"], key=lambda port: int(port.removeprefix("Ethernet")))
+        return self.space(name), f"eth{ports.index(port) + 1}"
+
     def wire(self, near: tuple, far: tuple):
         """A veth pair between two interfaces, each a namespace and a name."""
         (space, dev), (far_space, far_dev) = near, far
@@ -118,7 +123,7 @@ class Pair:
                 for port, address in self.addresses[tor].items():
                     for other, its in self.addresses[t1].items():
                         if address.network == its.network:
-                            self.wire((self.space(tor), port), (self.space(t1), other))
+                            self.wire(self.end(tor, port), self.end(t1, other))
                             self.peers[tor, port] = (t1, other)
                             self.peers[t1, other] = (tor, port)
 
@@ -130,8 +135,8 @@ class Pair:
                     address = cable["server_ipv4"].split("/")[0]
                     self.add_host(f"server{number}", address, tor, port, self.servers)
                 else:
-                    space = self.space(tor)
-                    self.wire((space, port), (space, f"off-{port}"))
+                    space, dev = self.end(tor, port)
+                    self.wire((space, dev), (space, f"off-{dev}"))
         self.servers = dict(sorted(self.servers.items()))
 
     def connect_host(self, name: str, host: str):
@@ -143,7 +148,7 @@ class Pair:
         gateway = self.addresses[switch][port]
         space = self.space(host)
         self.lab.add_quiet_namespace(space)
-        self.wire((self.space(switch), port), (space, "eth0"))
+        self.wire(self.end(switch, port), (space, "eth0"))
         self.lab.ip(space, f"addr add {address}/{gateway.network.prefixlen} dev eth0",
                     f"route add default via {gateway.ip}")
         hosts[host] = (address, switch, port)
@@ -152,7 +157,7 @@ class Pair:
         """What `knotless import sonic` makes of its database, at the speeds of here."""
         source, file = self.folder / f"{name}.json", self.folder / f"{name}.toml"
         source.write_text(json.dumps(self.databases[name]))
-        template = f"net_af_packet{{index}},iface={{name}},framecnt={RING_FRAMES}"
+        template = f"net_af_packet{{index}},iface=eth{{number}},framecnt={RING_FRAMES}"
         self.lab.run([self.lab.knotless, "import", "sonic", source, "--device-template", template, "--out", file])
         file.write_text(in_lab(file.read_text()))
         return Switch(self.lab, file, self.space(name))
