@@ -31,18 +31,18 @@ FREEZE_S = 25
 INTRODUCTION = """\
            host1       host2
              |           |
-            t1-1        t1-2        40 Mb/s each; a host sends to all servers
+            t1-1        t1-2        20 Mb/s each; a host sends to all servers
              | \\       / |
              |   \\   /   |
              |   /   \\   |
              | /       \\ |
-           tor-a       tor-b        10 Mb/s to each server
+           tor-a       tor-b        5 Mb/s to each server
            1, 3         2, 4        servers that are active here; each is on standby at the other
 
-A T1 sends what is for a server to either ToR. The ToR where the server is on standby sends it to the
-other one in a tunnel, back up by a T1. All frames are lossless, in DSCP 3; the servers take a half of
-what the hosts have for them. Each switch is what `knotless import sonic` makes of a database, with a
-thousandth of its speeds, in a network namespace of its own."""
+A T1 sends what is for a server to either ToR, by the hash of the flow. The ToR where the server is on
+standby sends it to the other one in a tunnel, back up by a T1; the flows here are such. All frames are
+lossless, in DSCP 3; the servers take a half of what the hosts have for them. Each switch is what
+`knotless import sonic` makes of a database, slowed down, in a network namespace of its own."""
 
 
 def overload(lab: Lab, phase: str, remaps: bool, seconds: int) -> report.Run:

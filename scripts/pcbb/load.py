@@ -84,8 +84,8 @@ class Load:
     seen: dict
     # By server: what came in its last seconds.
     mbps: dict
-    # The ports from switch to switch.
-    links: list
+    # By switch and port, what is at the other end of the links between switches.
+    peers: dict
 
     def frames_sent(self) -> int:
         return sum(report["frames"] for report in self.sent.values())
@@ -124,8 +124,8 @@ class Watch:
     def show(self, when: str, first: Moment, last: Moment):
         rates = "".join(f"{mbps(first, last, switch, port):>10.1f}" for _, switch, port in self.pair.servers.values())
         moved = last.moved() - first.moved()
-        paused = sum(last.xoff(*link) > first.xoff(*link) for link in self.pair.links())
-        links = f"{paused} of {len(self.pair.links())}"
+        paused = sum(last.xoff(*link) > first.xoff(*link) for link in self.pair.peers)
+        links = f"{paused} of {len(self.pair.peers)}"
         print(f"  {when:<9}{rates}{last.held():>14,}{moved:>9,}{links:>15}", flush=True)
 
     def is_still(self) -> bool:
@@ -141,9 +141,10 @@ def run(pair: Pair, seconds: int) -> Load:
     for capture in captures.values():
         capture.wait()
     receivers = pair.start_receivers()
+    flows = pair.flows()
     watch = Watch(pair)
     watch.look("")
-    senders = pair.start_senders()
+    senders = pair.start_senders(flows)
     for second in range(1, max(seconds, STILL_LOOKS) + 1):
         watch.look(f"{second} s")
         if watch.is_still():
@@ -161,7 +162,7 @@ def run(pair: Pair, seconds: int) -> Load:
     rates = {name: mbps(first, last, switch, port) for name, (_, switch, port) in pair.servers.items()}
     received = pair.reports(receivers, PATIENCE_S)
     seen = {name: seen_frames(pair, capture) for name, capture in captures.items()}
-    return Load(is_frozen, moments, stopped, over, waits, sent, received, seen, rates, pair.links())
+    return Load(is_frozen, moments, stopped, over, waits, sent, received, seen, rates, pair.peers)
 
 
 def seen_frames(pair: Pair, capture: wire.Capture) -> int:
@@ -190,7 +191,7 @@ def cycle(pair: Pair, waits: dict) -> list:
                 return found
         return []
 
-    for link in pair.links():
+    for link in pair.peers:
         if any(wait["name"] == link[1] for wait in waits[link[0]]) and (found := walk([link])):
             return found
     return []

@@ -1,6 +1,7 @@
 """Dual-ToR switches below T1 switches, from SONiC's databases: processes in namespaces, veth pairs between them."""
 
 import ipaddress
+import itertools
 import json
 import pathlib
 import re
@@ -13,19 +14,33 @@ from common.switch import Switch
 EXAMPLES = ROOT / "config" / "examples" / "pcbb"
 TORS = ("tor-a", "tor-b")
 T1S = ("t1-1", "t1-2")
-# In SONiC's numbers; the links here have a thousandth of their speed.
+# Links have this part of the speed in the databases, so that all of it fits on two cores. A pause then lasts 1.7 s, and
+# a switch that gets no core for a while still keeps its neighbor silent.
+SLOWER = 2000
 DSCP = 3
 PRIORITY = 3
 FRAME_BYTES = 1000
-FLOWS = 4
+# Flows from a host to a server. A T1 sends them by their hash, and these are flows that it sends to the ToR where the
+# server is on standby: they bounce.
+FLOWS = 2
+UDP_PORT = 4791
 # Frames that a port's ring in the kernel holds until the switch takes them, and what a lossless priority must have
 # room for once it has paused its peer: a pause does not reach those.
 RING_FRAMES = 2048
 HEADROOM_BYTES = 2_300_000
 TUNNEL_MAPS = ("decap_dscp_to_tc_map", "decap_tc_to_pg_map", "encap_tc_to_dscp_map", "encap_tc_to_queue_map")
 
-# Where in [[lossless]] the limits go: small ones, so that it freezes soon.
-LIMITS = f'static_th = "100KB"\nxon = "60KB"\nheadroom = {HEADROOM_BYTES}\n'
+# Limits of each lossless priority: small ones, so that it freezes soon. What hosts send may wait a little longer, or
+# the links down would run empty between two pauses of a host.
+LIMITS = f'static_th = "12KB"\nxon = "6KB"\nheadroom = {HEADROOM_BYTES}\n'
+OF_HOSTS = f"""
+[[lossless]]
+priority = {PRIORITY}
+ports = ["PORT"]
+static_th = "200KB"
+xon = "150KB"
+headroom = {HEADROOM_BYTES}
+"""
 REST = f"""
 # As most hardware: frames leave in the order in which they came.
 [scheduler]
@@ -56,10 +71,15 @@ def database(name: str, remaps: bool) -> dict:
     return db
 
 
+def slower(mbps: int) -> str:
+    """The speed here of a link."""
+    return f"{mbps // SLOWER}M"
+
+
 def in_lab(text: str) -> str:
     """A SWITCH.toml of an import, with the speeds, the limits and the cores of this machine."""
     text = re.sub(r"\[host\]\ntaps = true[^\n]*\n", "", text)
-    text = re.sub(r'speed = "(\d+)G"', r'speed = "\1M"', text)
+    text = re.sub(r'speed = "(\d+)G"', lambda speed: f'speed = "{slower(int(speed[1]) * 1000)}"', text)
     text = re.sub(r"(\[\[lossless\]\][^\n]*\npriority = [^\n]*\n)", rf"\1{LIMITS}", text)
     return text + REST
 
@@ -102,7 +122,7 @@ class Pair:
         return f"{self.phase}-{name}"
 
     def speed(self, name: str, port: str) -> str:
-        return f"{int(self.databases[name]['PORT'][port]['speed']) // 1000}M"
+        return slower(int(self.databases[name]["PORT"][port]["speed"]))
 
     def end(self, name: str, port: str) -> tuple:
         """The interface of a port, as an import numbers them: SONiC's virtual switch does too."""
@@ -159,7 +179,8 @@ class Pair:
         source.write_text(json.dumps(self.databases[name]))
         template = f"net_af_packet{{index}},iface=eth{{number}},framecnt={RING_FRAMES}"
         self.lab.run([self.lab.knotless, "import", "sonic", source, "--device-template", template, "--out", file])
-        file.write_text(in_lab(file.read_text()))
+        of_hosts = [OF_HOSTS.replace("PORT", port) for _, switch, port in self.hosts.values() if switch == name]
+        file.write_text(in_lab(file.read_text()) + "".join(of_hosts))
         return Switch(self.lab, file, self.space(name))
 
     def ping(self):
@@ -179,14 +200,31 @@ class Pair:
             self.lab.wait_for(receiver, "listening")
         return receivers
 
-    def start_senders(self) -> dict:
+    def is_bounced(self, host: str, server: str, source_port: int) -> bool:
+        """Whether the host's T1 sends a flow to the ToR where its server is on standby, as `knotless trace` says."""
+        address, t1, port = self.hosts[host]
+        flow = ["--port", port, "--src", address, "--dst", self.servers[server][0], "--dscp", DSCP,
+                "--sport", source_port, "--dport", UDP_PORT]
+        trace = [self.lab.knotless, "trace", "--json", "--socket", self.switches[t1].socket, *flow]
+        sent = json.loads(self.lab.run(trace))["end"]["sent"]
+        return [self.peers[t1, frame["port"]][0] for frame in sent] != [self.servers[server][1]]
+
+    def flows(self) -> dict:
+        """By host and server, source ports of flows that bounce."""
+        def ports(host: str, server: str) -> list:
+            bounced = (port for port in range(50000, 60000) if self.is_bounced(host, server, port))
+            return list(itertools.islice(bounced, FLOWS))
+        return {(host, server): ports(host, server) for host in self.hosts for server in self.servers}
+
+    def start_senders(self, flows: dict) -> dict:
         """A sender on each host, with flows to all servers, as fast as its link and PFC let it."""
         def sender(host: str, where: tuple):
             arguments = []
             for server, (address, _, _) in self.servers.items():
-                for number in range(FLOWS):
-                    arguments += ["--flow", f"name={host}-{server}-{number},dst-ip={address},dscp={DSCP},"
-                                  f"priority={PRIORITY},src-port={50000 + number},size={FRAME_BYTES},rate=max"]
+                for port in flows[host, server]:
+                    name = f"h{host[-1]}-s{server[-1]}-{port}"
+                    arguments += ["--flow", f"name={name},dst-ip={address},dscp={DSCP},"
+                                  f"priority={PRIORITY},src-port={port},size={FRAME_BYTES},rate=max"]
             return self.traffic(host, "send", *where[1:], *arguments)
         return {host: sender(host, where) for host, where in self.hosts.items()}
 
@@ -198,10 +236,6 @@ class Pair:
         for process in processes.values():
             process.send_signal(signal.SIGINT)
         return {name: json.loads(self.lab.finish(process, patience)) for name, process in processes.items()}
-
-    def links(self) -> list:
-        """The ports that lead from switch to switch, one for each direction of a link."""
-        return list(self.peers)
 
     def stats(self) -> dict:
         """What each switch counts."""

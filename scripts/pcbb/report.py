@@ -35,7 +35,7 @@ def print_table(plain: Run, remapped: Run):
 
 def bounced(load: Load) -> int:
     """Frames that the ToRs sent up again in a priority of their own."""
-    return sum(load.over.bounced(name, [port for switch, port in load.links if switch == name]) for name in TORS)
+    return sum(load.over.bounced(name, [port for switch, port in load.peers if switch == name]) for name in TORS)
 
 
 def is_balanced(load: Load) -> bool:
@@ -59,15 +59,16 @@ def stays(load: Load) -> bool:
     return 0 < held == load.stopped.held() and load.over.moved() == load.stopped.moved()
 
 
-def paused_links(load: Load) -> int:
-    """Directions of links whose receiver goes on sending XOFF when the sources have stopped."""
-    return sum(load.over.xoff(*link) > load.stopped.xoff(*link) for link in load.links)
+def is_kept_paused(run: Run) -> bool:
+    """Whether each link of the cycle is one whose receiver goes on sending XOFF when the sources have stopped."""
+    ends = [run.load.peers[link] for link in run.cycle]
+    return all(run.load.over.xoff(*end) > run.load.stopped.xoff(*end) for end in ends)
 
 
 def is_overloaded(load: Load) -> bool:
     """Whether every host had more to send than it could, and switches paused switches."""
     paused = [sum(heard["pauses"] for heard in sent["priorities"]) for sent in load.sent.values()]
-    return all(paused) and any(load.over.xoff(*link) for link in load.links)
+    return all(paused) and any(load.over.xoff(*link) for link in load.peers)
 
 
 def print_books(load: Load):
@@ -96,8 +97,8 @@ def print_verdict(plain: Run, remapped: Run) -> bool:
         (knot.is_frozen, f"without: it freezes; for {STILL_LOOKS} s of sending no frame moves"),
         (stays(knot), "without: it is frozen still when the sources have stopped"),
         (len(plain.cycle) >= 4, "without: ToRs and T1s wait for each other in a cycle, say the switches themselves"),
-        (paused_links(knot) == len(knot.links),
-         f"without: on {paused_links(knot)} of {len(knot.links)} directions of the links between them pauses go on"),
+        (len(plain.cycle) >= 4 and is_kept_paused(plain),
+         f"without: all {len(plain.cycle)} links of the cycle are kept paused, by XOFF again and again"),
         (bounced(knot) == 0, "without: bounced frames stay in priority 3"),
         (knot.over.lossless_drops() == 0 and is_balanced(knot),
          "without: 0 lossless drops; sent = delivered + held, to the frame"),
