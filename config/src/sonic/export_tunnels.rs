@@ -120,10 +120,9 @@ pub(super) fn maps(tables: &mut Tables, config: &SwitchConfig, of_tag: &[u8; TAG
         let outer = tunnel.outer_tag[tag.index()];
         let dscp = tags.dscp[outer.index()];
         tables.set("TC_TO_DSCP_MAP", MAP, &class, dscp.to_string());
+        let own = tags.priority[outer.index()];
         let queue = same(tables, &ports, |port| {
-            port.qos_map
-                .as_ref()
-                .map_or(tags.priority[outer.index()], |map| map.queue[outer.index()])
+            port.qos_map.as_ref().map_or(own, |map| map.queue[outer.index()])
         });
         tables.set("TC_TO_QUEUE_MAP", MAP, &class, queue.to_string());
     }
@@ -140,8 +139,8 @@ pub(super) fn maps(tables: &mut Tables, config: &SwitchConfig, of_tag: &[u8; TAG
         let class = of_tag[after.index()].to_string();
         tables.set("DSCP_TO_TC_MAP", MAP, &dscp.to_string(), class.clone());
         let outer = tunnel.outer_tag[after.index()];
+        let own = tags.priority[outer.index()];
         let group = same(tables, &ports, |port| {
-            let own = tags.priority[outer.index()];
             port.qos_map.as_ref().map_or(own, |map| map.priority_group[outer.index()])
         });
         tables.set("TC_TO_PRIORITY_GROUP_MAP", MAP, &class, group.to_string());
