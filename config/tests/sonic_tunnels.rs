@@ -147,7 +147,7 @@ fn an_active_active_server_is_not_kept_from_sending() {
 /// Each change, what is then said, and whether it comes near.
 #[test]
 fn what_a_tunnel_cannot_be_here_is_said_at_its_place() {
-    let cases: [(&str, &str, &str, bool); 17] = [
+    let cases: [(&str, &str, &str, bool); 18] = [
         ("\"IPINIP\"", "\"VXLAN\"", "TUNNEL|MuxTunnel0|tunnel_type: is no IPINIP", false),
         (
             "\"src_ip\": \"10.1.0.33\"",
@@ -194,6 +194,13 @@ fn what_a_tunnel_cannot_be_here_is_said_at_its_place() {
             true,
         ),
         ("\"encap_tc_to_dscp_map\": \"AZURE_TUNNEL\", ", "", "encap_tc_to_dscp_map", false),
+        (
+            "\"encap_tc_to_dscp_map\": \"AZURE_TUNNEL\", ",
+            "",
+            "TC_TO_QUEUE_MAP|AZURE_TUNNEL|3: class 3 leaves in the tunnel by queue 2, and other frames with \
+             its outer DSCP, 3, by queue 3",
+            false,
+        ),
         // The queue of a bounced frame, and the group that the peer pauses.
         (
             "{\"3\": \"2\", \"4\": \"6\", \"5\": \"5\"",

@@ -279,7 +279,9 @@ impl Here<'_> {
 
     /// The queue of an encapsulated frame is that of its outer tag.
     fn check_queues(&self, reader: &mut Reader<'_>) {
-        let Some(dscp) = &self.maps.dscp else { return };
+        if self.maps.dscp.is_none() && self.maps.queue.is_none() {
+            return;
+        }
         for (port, of_port) in self.ports(false) {
             for tag in 0..64 {
                 let (class, outer) = (self.of_tags[usize::from(tag)], self.outer_tag(tag));
@@ -292,9 +294,8 @@ impl Here<'_> {
                 let name = own.map_or(&of_port.queue_name, |map| &map.name);
                 let place = Place::new("TC_TO_QUEUE_MAP", name, &class.to_string());
                 let why = format!(
-                    "class {class} leaves in the tunnel by queue {wanted}, and its outer DSCP, {outer} by \
-                     TC_TO_DSCP_MAP|{}, by queue {is}",
-                    dscp.name
+                    "class {class} leaves in the tunnel by queue {wanted}, and other frames with its \
+                     outer DSCP, {outer}, by queue {is}"
                 );
                 differ(reader, port, &place, why, (wanted, is));
             }
