@@ -1,5 +1,5 @@
-//! `make pcbb`: a dual-ToR pair and its T1 switches deadlock by bounced frames, and with SONiC's remapping
-//! of them they do not.
+//! `make pcbb`: a dual-ToR pair and its T1 switches deadlock by bounced frames, and with SONiC's
+//! remapping of them they do not.
 
 use crate::can_run;
 use crate::script::{Script, assert_said};

@@ -1,9 +1,9 @@
-//! LOOPBACK_INTERFACE, TUNNEL and PEER_SWITCH: addresses of the switch itself, and the tunnel to the
-//! other switch of a dual-ToR pair.
+//! LOOPBACK_INTERFACE, TUNNEL and PEER_SWITCH: addresses of the switch itself, and the tunnel to
+//! the other switch of a dual-ToR pair.
 //!
-//! SONiC's maps of a tunnel go by traffic class, and `outer_tag` here by tag. `encap_tc_to_dscp_map`
-//! gives each tag the tag of its class's DSCP. What the other maps say has to follow from that: a
-//! queue and a priority group are those of the outer header's tag.
+//! SONiC's maps of a tunnel go by traffic class, and `outer_tag` here by tag.
+//! `encap_tc_to_dscp_map` gives each tag the tag of its class's DSCP. What the other maps say has to
+//! follow from that: a queue and a priority group are those of the outer header's tag.
 
 use super::addresses::in_vrf;
 use super::classes::Classes;
