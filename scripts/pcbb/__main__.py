@@ -36,12 +36,12 @@ INTRODUCTION = """\
              |   \\   /   |
              |   /   \\   |
              | /       \\ |
-           tor-a       tor-b        5 Mb/s to each server
+           tor-a       tor-b        2 Mb/s to each server
            1, 3         2, 4        servers that are active here; each is on standby at the other
 
 A T1 sends what is for a server to either ToR, by the hash of the flow. The ToR where the server is on
 standby sends it to the other one in a tunnel, back up by a T1; the flows here are such. All frames are
-lossless, in DSCP 3; the servers take a half of what the hosts have for them. Each switch is what
+lossless, in DSCP 3; the hosts have five times for the servers what those can take. Each switch is what
 `knotless import sonic` makes of a database, slowed down, in a network namespace of its own."""
 
 
