@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz sonic-corpus compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-capture bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-sonic test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim study
+.PHONY: help setup build demo knot pcbb fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz sonic-corpus compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-capture bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-sonic test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim study
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -19,6 +19,9 @@ demo: build ## three hosts, one paced port, lossless and lossy streams: watch no
 
 knot: build ## a real PFC deadlock of three switches, and the rules that untie it: half a minute
 	@/usr/bin/python3 scripts/knot
+
+pcbb: build ## SONiC's dual-ToR deadlock of bounced frames, and its remapping that prevents it: a minute
+	@/usr/bin/python3 scripts/pcbb
 
 fleet: build ## three members of etcd, eight switches with lossless traffic, proven rollouts, failures: two minutes
 	@scripts/setup.sh

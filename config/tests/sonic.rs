@@ -162,7 +162,7 @@ fn everything_that_is_wrong_is_said_at_once_at_its_place() {
     let expected = [
         "db.json: PORT|Ethernet0|speed: `fast` is no whole number from 1 to 1600000",
         "db.json: INTERFACE|Ethernet4|10.0.1.1: has no address with the length of its network, as 10.0.0.1/31",
-        "db.json: VXLAN_TUNNEL|10.0.0.9: the switch has no tunnels; with --approximate, it is left out",
+        "db.json: VXLAN_TUNNEL|10.0.0.9: a tunnel is IP in IP here; with --approximate, it is left out",
         "there is no MAP_PFC_PRIORITY_TO_QUEUE|MISSING; add it",
     ];
     for expected in expected {

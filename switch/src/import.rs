@@ -2,10 +2,10 @@
 //! configuration, written as a SWITCH.toml.
 
 use crate::output;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use config::ConfigError;
 use config::import::{Imported, ScenarioOptions, hpcc, htsim, scenario_text};
-use config::sonic::{self, ImportFiles, ImportOptions, SonicError};
+use config::sonic::{self, ImportFiles, ImportOptions, MuxState, SonicError};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,9 +58,21 @@ pub struct SonicArgs {
     /// Device of each port; {index} counts from 0, {number} from 1, {name} is the port's name
     #[arg(long, value_name = "DEVICE", default_value = sonic::DEVICE_TEMPLATE)]
     device_template: String,
+    /// State of the mux cables of which the database says none, as `auto` does
+    #[arg(long, value_name = "STATE")]
+    mux: Option<Mux>,
     /// SWITCH.toml to write
     #[arg(long, value_name = "SWITCH.toml")]
     out: PathBuf,
+}
+
+/// State of a mux cable.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Mux {
+    /// This switch sends to the server
+    Active,
+    /// The peer does
+    Standby,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -119,6 +131,10 @@ fn import_sonic(arguments: &SonicArgs) -> Result<(), ImportError> {
     let options = ImportOptions {
         approximate: arguments.approximate,
         device: arguments.device_template.clone(),
+        mux: arguments.mux.map(|mux| match mux {
+            Mux::Active => MuxState::Active,
+            Mux::Standby => MuxState::Standby,
+        }),
     };
     let imported = sonic::import(&files, &options)?;
     for line in &imported.approximations {

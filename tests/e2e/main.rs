@@ -38,6 +38,7 @@ mod neighbor;
 mod overload;
 mod parity;
 mod pauses;
+mod pcbb;
 mod pfc_frames;
 #[path = "../../switch/tests/privilege/mod.rs"]
 mod privilege;

@@ -41,7 +41,7 @@ fn interfaces(reader: &mut Reader<'_>, ports: &mut [Port]) {
     }
 }
 
-fn in_vrf(reader: &mut Reader<'_>, table: &str, key: &str) {
+pub(super) fn in_vrf(reader: &mut Reader<'_>, table: &str, key: &str) {
     for field in ["vrf_name", "vnet_name"] {
         if let Some(vrf) = reader.text(table, key, field)
             && vrf.value != "default"
@@ -202,7 +202,12 @@ fn routes(reader: &mut Reader<'_>, model: &mut Model) {
             continue;
         }
         let via = parsed.iter().filter(|_| !is_blackhole).map(IpAddr::to_string).collect();
-        model.routes.push(Route { to: prefix.trunc().to_string(), via, from: place.to_string() });
+        model.routes.push(Route {
+            to: prefix.trunc().to_string(),
+            via,
+            tunnel: None,
+            from: place.to_string(),
+        });
     }
 }
 

@@ -3,7 +3,7 @@
 use super::findings::Place;
 use super::lossy::lossy_queues;
 use super::model::{Buffer, Lossless, Model, Port, Threshold};
-use super::profiles::{POOL, Profile, Profiles, common, is_unlimited, of_lossy_groups};
+use super::profiles::{POOL, Profile, Profiles, is_unlimited, of_lossy_groups};
 use super::reader::{Reader, Said};
 
 /// What each port's lossless groups get: profiles by port, then by group.
@@ -33,15 +33,16 @@ impl Groups {
         self.profiles.iter().map(bits).collect()
     }
 
-    /// The lossless priorities that are `used`.
+    /// The lossless priorities that are `used`, and at which ports.
     pub(super) fn lossless(&self, reader: &mut Reader<'_>, model: &mut Model, used: u8) {
         self.say_unused(reader, &model.ports, used);
-        let priorities: Vec<u8> = (0..8).filter(|priority| used >> priority & 1 == 1).collect();
-        for &priority in &priorities {
-            let lossless = self.priority(reader, &model.ports, priority);
-            model.lossless.push(lossless);
+        for (port, bits) in model.ports.iter_mut().zip(self.bits()) {
+            port.lossless = bits & used;
         }
-        self.headrooms(reader, model, &priorities);
+        for priority in (0..8).filter(|priority| used >> priority & 1 == 1) {
+            let tables = self.tables(reader, &model.ports, priority);
+            model.lossless.extend(tables);
+        }
     }
 
     fn say_unused(&self, reader: &mut Reader<'_>, ports: &[Port], used: u8) {
@@ -56,11 +57,7 @@ impl Groups {
                 } else {
                     format!("priority group {priority} has a profile without xoff, so it is lossy")
                 };
-                let instead = if used >> priority & 1 == 1 {
-                    "it is lossless, as at other ports"
-                } else {
-                    "pauses of that priority are neither sent nor obeyed"
-                };
+                let instead = "pauses of that priority are neither sent nor obeyed";
                 reader.approximate(&place, why, instead);
             }
         }
@@ -72,65 +69,26 @@ impl Groups {
         each.filter_map(|(port, (groups, _))| Some((port, groups[at].as_ref()?))).collect()
     }
 
-    fn priority(&self, reader: &mut Reader<'_>, ports: &[Port], priority: u8) -> Lossless {
+    /// A table for each profile of the priority. The one of most ports names none, if each port
+    /// with anything lossless has the priority.
+    fn tables(&self, reader: &mut Reader<'_>, ports: &[Port], priority: u8) -> Vec<Lossless> {
         let of = self.of(ports, priority);
-        let from = of.first().map(|(port, _)| ports[*port].pfc.from.clone()).unwrap_or_default();
-        let size = reserve(reader, ports, &of);
-        let thresholds: Vec<_> =
-            of.iter().map(|(_, profile)| (profile.threshold, profile.from.clone())).collect();
-        let threshold = uniform(reader, &of, &thresholds, "dynamic_th", "a threshold");
-        let threshold = threshold.and_then(|said| {
-            let from = said.from;
-            said.value.map(|value| Said { value, from })
-        });
-        let threshold = threshold.filter(|said| in_reach(reader, &of, ports, said.value));
-        let xon = xon(reader, &of);
-        let xon_offset = hysteresis(reader, ports, &of);
-        Lossless { priority, from, size, threshold, xon, xon_offset, headroom: None }
-    }
-
-    /// Headroom stands at the priority if all ports have the same, and at the port otherwise.
-    fn headrooms(&self, reader: &mut Reader<'_>, model: &mut Model, priorities: &[u8]) {
-        let mut by_port: Vec<Vec<(Option<u64>, String)>> = vec![Vec::new(); model.ports.len()];
-        let mut same = true;
-        for &priority in priorities {
-            let of = self.of(&model.ports, priority);
-            let values: Vec<_> = of
-                .iter()
-                .map(|(port, profile)| {
-                    let least = model.ports[*port].frame_bytes();
-                    (checked_headroom(reader, profile, least), profile.from.clone())
-                })
-                .collect();
-            for ((port, _), value) in of.iter().zip(&values) {
-                by_port[*port].push(value.clone());
-            }
-            match common(&values) {
-                Some((said, true)) => {
-                    let lossless = model.lossless.iter_mut().find(|l| l.priority == priority);
-                    if let Some(lossless) = lossless {
-                        lossless.headroom = said.value.map(|value| Said::new(value, said.from));
-                    }
-                }
-                _ => same = false,
+        let mut kinds: Vec<Vec<(usize, &Profile)>> = Vec::new();
+        for &(port, profile) in &of {
+            match kinds.iter_mut().find(|kind| kind[0].1.gives_the_same_as(profile)) {
+                Some(kind) => kind.push((port, profile)),
+                None => kinds.push(vec![(port, profile)]),
             }
         }
-        if same {
-            return;
-        }
-        model.lossless.iter_mut().for_each(|lossless| lossless.headroom = None);
-        for (values, port) in by_port.into_iter().zip(&mut model.ports) {
-            let Some((largest, from)) = values.iter().max_by_key(|(value, _)| *value).cloned()
-            else {
-                continue;
-            };
-            if values.iter().any(|(value, _)| *value != largest) {
-                let place = Place::new("BUFFER_PG", &port.name, "profile");
-                let why = "the lossless priorities of a port have one headroom";
-                reader.approximate(&place, why, "each has the largest");
-            }
-            port.headroom = largest.map(|value| Said::new(value, from));
-        }
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.len()));
+        let is_everywhere = of.len() == ports.iter().filter(|port| port.lossless != 0).count();
+        let table = |(at, kind): (usize, Vec<(usize, &Profile)>)| {
+            let name = |(port, _): &(usize, &Profile)| ports[*port].name.clone();
+            let is_general = is_everywhere && at == 0;
+            let named = if is_general { Vec::new() } else { kind.iter().map(name).collect() };
+            lossless_table(reader, ports, priority, &kind, named)
+        };
+        kinds.into_iter().enumerate().map(table).collect()
     }
 
     /// Bytes that all lossless groups set aside, and all their headroom, where all of it is said.
@@ -190,137 +148,99 @@ impl Groups {
     }
 }
 
-/// Bytes that are set aside for a priority, if its profiles say so and it can be so.
-fn reserve(reader: &mut Reader<'_>, ports: &[Port], of: &[(usize, &Profile)]) -> Option<Said<u64>> {
-    let sizes: Vec<_> =
-        of.iter().filter_map(|(_, profile)| Some((profile.size?, profile.from.clone()))).collect();
-    let is_default = of.iter().all(|(port, profile)| {
-        profile.size.is_none_or(|size| size == 2 * ports[*port].frame_bytes())
-    });
-    if is_default {
-        return None;
+/// What ports get that have the same profile, or profiles that give the same.
+fn lossless_table(
+    reader: &mut Reader<'_>,
+    ports: &[Port],
+    priority: u8,
+    kind: &[(usize, &Profile)],
+    named: Vec<String>,
+) -> Lossless {
+    let (first, profile) = kind[0];
+    let frames: Vec<u64> = kind.iter().map(|(port, _)| ports[*port].frame_bytes()).collect();
+    let said = |value| Said::new(value, profile.from.clone());
+    let threshold = profile.threshold.filter(|&th| in_reach(reader, profile, &frames, th));
+    let threshold = threshold.map(|value| Said::new(value, profile.from.clone()));
+    Lossless {
+        priority,
+        ports: named,
+        from: ports[first].pfc.from.clone(),
+        size: reserve(reader, profile, &frames).map(said),
+        threshold,
+        xon: xon(profile).map(said),
+        xon_offset: hysteresis(reader, profile, &frames).map(said),
+        headroom: checked_headroom(reader, profile, &frames).map(said),
     }
-    let instead = "two of its longest frames are set aside";
-    let (said, all) = common(&sizes)?;
-    for (port, profile) in of {
-        let place = place_of(profile, "size");
-        if profile.size.is_some_and(|size| size < ports[*port].frame_bytes()) {
-            let why = "is less than one of the port's longest frames, which could then deadlock";
-            reader.approximate(&place, why, instead);
-            return None;
-        }
-    }
-    if !all {
-        let place = place_of(of.first()?.1, "size");
-        let why = "differs by port; a priority has one size at all ports";
-        reader.approximate(&place, why, instead);
-        return None;
-    }
-    Some(said)
 }
 
-/// `xon` of dynamic thresholds, where it can be above the limit less `xon_offset`.
-fn xon(reader: &mut Reader<'_>, of: &[(usize, &Profile)]) -> Option<Said<u64>> {
-    let matters = |profile: &Profile| {
-        let is_static = matches!(profile.threshold, Some(Threshold::Static(_)));
-        let size = profile.size.unwrap_or(u64::MAX);
-        !is_static && profile.xon > size.saturating_sub(profile.xon_offset)
-    };
-    if !of.iter().any(|(_, profile)| matters(profile)) {
+/// Bytes that are set aside, if the profile says so and it can be so; `frames` are the longest of
+/// each port.
+fn reserve(reader: &mut Reader<'_>, profile: &Profile, frames: &[u64]) -> Option<u64> {
+    let size = profile.size?;
+    if frames.iter().all(|frame| size == 2 * frame) {
         return None;
     }
-    let values: Vec<_> =
-        of.iter().map(|(_, profile)| (profile.xon, profile.from.clone())).collect();
-    uniform(reader, of, &values, "xon", "one")
+    if frames.iter().any(|&frame| size < frame) {
+        let why = "is less than one of the port's longest frames, which could then deadlock";
+        let instead = "two of its longest frames are set aside";
+        reader.approximate(&place_of(profile, "size"), why, instead);
+        return None;
+    }
+    Some(size)
+}
+
+/// `xon` of a dynamic threshold, where it can be above the limit less `xon_offset`.
+fn xon(profile: &Profile) -> Option<u64> {
+    let is_static = matches!(profile.threshold, Some(Threshold::Static(_)));
+    let size = profile.size.unwrap_or(u64::MAX);
+    let matters = !is_static && profile.xon > size.saturating_sub(profile.xon_offset);
+    matters.then_some(profile.xon)
 }
 
 /// XON is due at or below the larger of `xon` and the limit less `xon_offset`.
-fn hysteresis(
-    reader: &mut Reader<'_>,
-    ports: &[Port],
-    of: &[(usize, &Profile)],
-) -> Option<Said<u64>> {
-    let mut offsets = Vec::new();
-    let mut is_default = true;
-    for (port, profile) in of {
-        if profile.size.is_none() {
-            continue;
+fn hysteresis(reader: &mut Reader<'_>, profile: &Profile, frames: &[u64]) -> Option<u64> {
+    profile.size?;
+    let offset = match profile.threshold {
+        Some(Threshold::Static(limit)) => {
+            let xon = profile.xon.max(limit.saturating_sub(profile.xon_offset)).min(limit);
+            limit - xon
         }
-        let least = 2 * ports[*port].frame_bytes();
-        let offset = match profile.threshold {
-            Some(Threshold::Static(limit)) => {
-                let xon = profile.xon.max(limit.saturating_sub(profile.xon_offset)).min(limit);
-                limit - xon
-            }
-            _ => profile.xon_offset,
-        };
-        if offset < least {
-            let place = place_of(profile, "xon_offset");
-            let why = "XON is less than two of the port's longest frames below XOFF, so that each \
-                       frame could send a pause";
-            reader.approximate(&place, why, "it is two frames below");
-            return None;
-        }
-        is_default &= offset == least;
-        offsets.push((offset, profile.from.clone()));
-    }
-    if is_default {
+        _ => profile.xon_offset,
+    };
+    if frames.iter().any(|frame| offset < 2 * frame) {
+        let why = "XON is less than two of the port's longest frames below XOFF, so that each frame \
+                   could send a pause";
+        reader.approximate(&place_of(profile, "xon_offset"), why, "it is two frames below");
         return None;
     }
-    let (said, all) = common(&offsets)?;
-    if !all {
-        let place = place_of(of.first()?.1, "xon_offset");
-        let why = "differs by port; a priority has one at all ports";
-        reader.approximate(&place, why, "XON is two frames below XOFF");
-        return None;
-    }
-    Some(said)
+    (!frames.iter().all(|frame| offset == 2 * frame)).then_some(offset)
 }
 
 /// A static threshold holds two frames at each port.
 fn in_reach(
     reader: &mut Reader<'_>,
-    of: &[(usize, &Profile)],
-    ports: &[Port],
+    profile: &Profile,
+    frames: &[u64],
     threshold: Threshold,
 ) -> bool {
     let Threshold::Static(bytes) = threshold else { return true };
-    let longest = of.iter().map(|(port, _)| ports[*port].frame_bytes()).max().unwrap_or_default();
-    if bytes >= 2 * longest && bytes < 1 << 32 {
+    if frames.iter().all(|frame| bytes >= 2 * frame) && bytes < 1 << 32 {
         return true;
     }
-    if let Some((_, profile)) = of.first() {
-        let why = "holds less than two of the longest frames, or more than 4 GB";
-        reader.refuse(&place_of(profile, "static_th"), why);
-    }
+    let why = "holds less than two of the longest frames, or more than 4 GB";
+    reader.refuse(&place_of(profile, "static_th"), why);
     false
 }
 
 /// A headroom that can hold a frame.
-fn checked_headroom(reader: &mut Reader<'_>, profile: &Profile, frame: u64) -> Option<u64> {
+fn checked_headroom(reader: &mut Reader<'_>, profile: &Profile, frames: &[u64]) -> Option<u64> {
     let headroom = profile.headroom?;
-    if headroom >= frame && headroom < 1 << 32 {
+    if frames.iter().all(|&frame| headroom >= frame) && headroom < 1 << 32 {
         return Some(headroom);
     }
     let why = "is less than one of the port's longest frames, or more than 4 GB";
     reader.approximate(&place_of(profile, "xoff"), why, "headroom is computed");
     None
-}
-
-/// The value of most ports; says where it is not that of all.
-fn uniform<T: Clone + PartialEq>(
-    reader: &mut Reader<'_>,
-    of: &[(usize, &Profile)],
-    values: &[(T, String)],
-    field: &str,
-    what: &str,
-) -> Option<Said<T>> {
-    let (said, all) = common(values)?;
-    if !all && let Some((_, profile)) = of.first() {
-        let why = format!("differs by port; a priority has {what} for all");
-        reader.approximate(&place_of(profile, field), why, "it is that of most ports");
-    }
-    Some(said)
 }
 
 /// Where a profile says something: its entry, or a line of the lookup file.

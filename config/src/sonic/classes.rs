@@ -28,7 +28,7 @@ impl Classes<'_> {
         if self.maps.iter().all(|maps| maps.dscp.is_none() && maps.pcp.is_none()) {
             return 0;
         }
-        let by_dscp = self.maps.iter().any(|maps| maps.dscp.is_some());
+        let by_dscp = self.goes_by_dscp();
         let classes = self.classes(by_dscp);
         self.say_classes(reader, model, by_dscp, &classes);
         let of_tag = |tag: u8| classes[usize::from(tag)];
@@ -67,6 +67,15 @@ impl Classes<'_> {
         self.pcps(reader, model, by_dscp, &classes);
         self.maps_of_ports(model, groups, queues);
         used
+    }
+
+    fn goes_by_dscp(&self) -> bool {
+        self.maps.iter().any(|maps| maps.dscp.is_some())
+    }
+
+    /// The traffic class of each tag.
+    pub(super) fn of_tags(&self) -> Dscps {
+        self.classes(self.goes_by_dscp())
     }
 
     /// The traffic class of each DSCP: that of most ports, and the lossless one where ports differ.
@@ -140,15 +149,15 @@ impl Classes<'_> {
             .collect();
         let group = *most_common(&groups)?;
         for ((maps, bits), port) in each() {
-            // A port without PFC has nothing lossless here either.
-            if port.pfc.value == 0 {
-                continue;
-            }
             let own = maps.dscp.as_ref().map_or(class, |map| map.value[usize::from(tag)]);
-            if !is_in(*bits, maps.group(own)) {
-                let why = format!("DSCP {tag} is lossless at other ports and not at this one");
-                let place = Place::new("PORT_QOS_MAP", &port.name, "pfc_enable");
-                reader.approximate(&place, why, "what is lossless is so on each port with PFC");
+            // Where the tag's group is lossy, so is the tag.
+            if !is_in(*bits, maps.group(own)) && is_in(*bits, group) {
+                let why = format!(
+                    "DSCP {tag} is lossless at other ports, and not at this one, where priority group \
+                     {group} is lossless for others"
+                );
+                let place = Place::new("PORT_QOS_MAP", &port.name, "tc_to_pg_map");
+                reader.approximate(&place, why, "it is lossless here, too");
             }
         }
         Some(group)

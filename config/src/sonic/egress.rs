@@ -168,7 +168,7 @@ fn ecn(reader: &mut Reader<'_>, priority: u8, name: &str, from: String) -> Optio
 }
 
 /// The watchdog, and which ports it looks after.
-pub(super) fn watchdog(reader: &mut Reader<'_>, model: &mut Model, used: u8) {
+pub(super) fn watchdog(reader: &mut Reader<'_>, model: &mut Model) {
     const TABLE: &str = "PFC_WD";
     let db = reader.db;
     let global = db.keys(TABLE).find(|key| key.eq_ignore_ascii_case("global"));
@@ -181,7 +181,7 @@ pub(super) fn watchdog(reader: &mut Reader<'_>, model: &mut Model, used: u8) {
     let mut values = Vec::new();
     for port in &mut model.ports {
         let key = db.keys(TABLE).find(|key| names_port(key, &port.name));
-        let Some(key) = key.filter(|_| port.pfc.value & used != 0) else { continue };
+        let Some(key) = key.filter(|_| port.lossless != 0) else { continue };
         let Some(watchdog) = settings(reader, key) else { continue };
         port.watched = true;
         say_priorities(reader, port);

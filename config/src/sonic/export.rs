@@ -8,6 +8,7 @@
 use super::SonicError;
 use super::export_qos;
 use super::export_tables::Tables;
+use super::export_tunnels;
 use crate::message;
 use crate::switch::{PortConfig, SwitchConfig};
 use dataplane::fib::Route;
@@ -44,6 +45,7 @@ pub fn export(config: &SwitchConfig) -> Result<Exported, SonicError> {
         let family = if neighbor.address.is_ipv4() { "IPv4" } else { "IPv6" };
         tables.set("NEIGH", &key, "family", family);
     }
+    export_tunnels::write(&mut tables, config, &names);
     export_qos::write(&mut tables, config, &names);
     let text = tables.into_json().map_err(|refused| {
         let file = message::path(config.file());
@@ -121,7 +123,8 @@ fn port_entry(tables: &mut Tables, config: &SwitchConfig, port: &PortConfig, nam
     if port.trust.by == ClassifyBy::Port {
         tables.refuse(place.clone(), "it goes by no marking, which remarks frames; SONiC does not");
     }
-    if port.checks_source {
+    // SONiC drops what a port on standby receives.
+    if port.checks_source && !export_tunnels::is_standby(config, port) {
         tables.refuse(place, "SONiC checks no sources; leave `source_check` out");
     }
 }
@@ -158,10 +161,8 @@ fn routes(tables: &mut Tables, config: &SwitchConfig) {
         let key = prefix.to_string();
         match route {
             Route::Blackhole => tables.set("STATIC_ROUTE", &key, "blackhole", "true"),
-            Route::Tunnel { .. } => {
-                let place = format!("[[route]] {key}");
-                tables.refuse(place, "no static route of SONiC leads into a tunnel; leave it out");
-            }
+            // Said as a server on standby.
+            Route::Tunnel { .. } => {}
             Route::Via(gateways) => {
                 let gateways: Vec<String> = gateways.iter().map(ToString::to_string).collect();
                 tables.set("STATIC_ROUTE", &key, "nexthop", gateways.join(","));

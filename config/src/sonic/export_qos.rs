@@ -4,6 +4,7 @@
 //! with a `[[qos_map]]`.
 
 use super::export_tables::Tables;
+use super::export_tunnels;
 use crate::switch::{PortConfig, SwitchConfig};
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::TAGS;
@@ -22,10 +23,18 @@ const LOSSY_POOL: &str = "ingress_lossy_pool";
 pub(super) fn write(tables: &mut Tables, config: &SwitchConfig, names: &[String]) {
     let lossless = config.settings.ports.iter().fold(0, |bits, port| bits | port.lossless_bits());
     let Some(classes) = Classes::new(config) else {
-        tables.refuse("[[qos_map]]", "SONiC has 16 classes, and these maps need more");
+        let (place, why) = match export_tunnels::mapped(config) {
+            Some(_) => (
+                "[[tunnel]] outer_tag",
+                "SONiC has 16 classes, and these tags need more; give those of a priority one outer tag",
+            ),
+            None => ("[[qos_map]]", "SONiC has 16 classes, and these maps need more"),
+        };
+        tables.refuse(place, why);
         return;
     };
     maps(tables, config, &classes);
+    export_tunnels::maps(tables, config, &classes.of_tag);
     pools(tables, config, lossless);
     for (port, name) in config.ports.iter().zip(names) {
         qos_map(tables, config, port, name, classes.name(port.qos_map.as_deref()));
@@ -36,6 +45,9 @@ pub(super) fn write(tables: &mut Tables, config: &SwitchConfig, names: &[String]
     markings(tables, config);
 }
 
+/// What tags of a class have in common: priority group and queue by kind of port, and outer tag.
+type Signature = (Vec<(Priority, Priority)>, Option<Tag>);
+
 /// Classes of tags, and maps from class to priority group and queue: one for each kind of port.
 struct Classes<'a> {
     of_tag: [u8; TAGS],
@@ -43,8 +55,8 @@ struct Classes<'a> {
 }
 
 impl<'a> Classes<'a> {
-    /// Tags that have the same priorities at all ports share a class, if they can that of their
-    /// priority.
+    /// Tags that have the same priorities at all ports, and the same outer tag, share a class, if
+    /// they can that of their priority.
     fn new(config: &'a SwitchConfig) -> Option<Self> {
         let mut maps: Vec<(Option<&QosMap>, String)> = vec![(None, MAP.to_owned())];
         for port in &config.ports {
@@ -55,10 +67,12 @@ impl<'a> Classes<'a> {
             }
         }
         let tags = &config.tag_map;
-        let signature = |tag: Tag| -> Vec<(Priority, Priority)> {
-            maps.iter().map(|(map, _)| priorities(*map, tags, tag)).collect()
+        let tunnel = export_tunnels::mapped(config);
+        let signature = |tag: Tag| -> Signature {
+            let outer = tunnel.map(|tunnel| tunnel.outer_tag[tag.index()]);
+            (maps.iter().map(|(map, _)| priorities(*map, tags, tag)).collect(), outer)
         };
-        let mut taken: Vec<(u8, Vec<(Priority, Priority)>)> = Vec::new();
+        let mut taken: Vec<(u8, Signature)> = Vec::new();
         let mut of_tag = [0; TAGS];
         for tag in Tag::all() {
             let own = signature(tag);

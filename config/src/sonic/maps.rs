@@ -22,6 +22,20 @@ pub(super) struct PortMaps {
     pub(super) queue_name: String,
 }
 
+/// A map from a traffic class, and its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ClassMap {
+    pub(super) name: String,
+    to: [u8; CLASSES],
+}
+
+impl ClassMap {
+    /// What a class is mapped to.
+    pub(super) fn of(&self, class: u8) -> u8 {
+        self.to.get(usize::from(class)).copied().unwrap_or_default()
+    }
+}
+
 impl PortMaps {
     /// The priority group of a traffic class.
     pub(super) fn group(&self, class: u8) -> u8 {
@@ -57,21 +71,23 @@ pub(super) fn of_port(reader: &mut Reader<'_>, port: &str) -> PortMaps {
     };
     for (key, is_global) in key.map(|key| (key, false)).into_iter().chain([("global", true)]) {
         if maps.dscp.is_none() {
-            maps.dscp = marking(reader, key, "dscp_to_tc_map", "DSCP_TO_TC_MAP");
+            let at = ("PORT_QOS_MAP", key, "dscp_to_tc_map");
+            maps.dscp = of_markings(reader, at, "DSCP_TO_TC_MAP");
         }
         if maps.pcp.is_none() {
-            maps.pcp = marking(reader, key, "dot1p_to_tc_map", "DOT1P_TO_TC_MAP");
+            let at = ("PORT_QOS_MAP", key, "dot1p_to_tc_map");
+            maps.pcp = of_markings(reader, at, "DOT1P_TO_TC_MAP");
         }
         if is_global {
             continue;
         }
         let at = ("PORT_QOS_MAP", key, "tc_to_pg_map");
-        if let Some((name, map)) = classes(reader, at, "TC_TO_PRIORITY_GROUP_MAP") {
-            (maps.group_name, maps.group) = (name, map);
+        if let Some(ClassMap { name, to }) = of_classes(reader, at, "TC_TO_PRIORITY_GROUP_MAP") {
+            (maps.group_name, maps.group) = (name, to);
         }
         let at = ("PORT_QOS_MAP", key, "tc_to_queue_map");
-        if let Some((name, map)) = classes(reader, at, "TC_TO_QUEUE_MAP") {
-            (maps.queue_name, maps.queue) = (name, map);
+        if let Some(ClassMap { name, to }) = of_classes(reader, at, "TC_TO_QUEUE_MAP") {
+            (maps.queue_name, maps.queue) = (name, to);
         }
         identity(reader, key, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE");
         identity(reader, key, "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP");
@@ -84,14 +100,13 @@ pub(super) fn of_port(reader: &mut Reader<'_>, port: &str) -> PortMaps {
     maps
 }
 
-/// A map from a marking to a class.
-fn marking<const N: usize>(
+/// The map from a marking to a class that a field names.
+pub(super) fn of_markings<const N: usize>(
     reader: &mut Reader<'_>,
-    key: &str,
-    field: &str,
+    at: (&str, &str, &str),
     table: &str,
 ) -> Option<Said<[u8; N]>> {
-    let name = reader.known_reference(("PORT_QOS_MAP", key, field), table)?;
+    let name = reader.known_reference(at, table)?;
     let mut map = [0; N];
     each(reader, table, &name.value, N, CLASSES, |from, to| {
         if let Some(place) = map.get_mut(from) {
@@ -102,12 +117,12 @@ fn marking<const N: usize>(
     Some(Said::new(map, from))
 }
 
-/// A map from a class to a priority group or a queue.
-fn classes(
+/// The map from a class to a priority group, a queue or a DSCP that a field names.
+pub(super) fn of_classes(
     reader: &mut Reader<'_>,
     at: (&str, &str, &str),
     table: &str,
-) -> Option<(String, [u8; CLASSES])> {
+) -> Option<ClassMap> {
     let name = reader.known_reference(at, table)?.value;
     let mut map = [0; CLASSES];
     each(reader, table, &name, CLASSES, 64, |from, to| {
@@ -115,7 +130,7 @@ fn classes(
             *place = to;
         }
     });
-    Some((name, map))
+    Some(ClassMap { name, to: map })
 }
 
 /// A pause of a priority stops the queue of its number, and a priority group sends that of its own.

@@ -14,17 +14,20 @@ mod egress;
 mod export;
 mod export_qos;
 mod export_tables;
+mod export_tunnels;
 mod findings;
 mod finish;
 mod ini;
 mod lossy;
 mod maps;
 mod model;
+mod mux;
 mod ports;
 mod profiles;
 mod reader;
 mod tables;
 mod toml_text;
+mod tunnels;
 
 pub use export::{Exported, export};
 
@@ -55,6 +58,15 @@ pub struct ImportFiles {
     pub ports: Option<PathBuf>,
 }
 
+/// Which of the two switches of a server behind a mux cable sends to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MuxState {
+    /// This one.
+    Active,
+    /// The other one, which frames for the server are sent to by a tunnel.
+    Standby,
+}
+
 /// How an import is done.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
@@ -62,11 +74,13 @@ pub struct ImportOptions {
     pub approximate: bool,
     /// What opens a port, see [`DEVICE_TEMPLATE`].
     pub device: String,
+    /// The state of mux cables of which the database does not say it.
+    pub mux: Option<MuxState>,
 }
 
 impl Default for ImportOptions {
     fn default() -> Self {
-        Self { approximate: false, device: DEVICE_TEMPLATE.to_owned() }
+        Self { approximate: false, device: DEVICE_TEMPLATE.to_owned(), mux: None }
     }
 }
 
@@ -137,7 +151,7 @@ fn of_sources(
     let lookup = pg_lookup.map(ini::pg_lookup).transpose()?;
     let mut reader = Reader { db: &db, findings: &mut findings };
     let skipped = tables_of(&mut reader);
-    let model = model(&mut reader, lookup.as_deref());
+    let model = model(&mut reader, lookup.as_deref(), options.mux);
     let errors = findings.errors(options.approximate);
     if !errors.is_empty() {
         return Err(SonicError::Refused(errors));
@@ -178,10 +192,16 @@ fn tables_of(reader: &mut Reader<'_>) -> Vec<String> {
     skipped
 }
 
-fn model<'a>(reader: &mut Reader<'a>, lookup: Option<&'a [ini::LookupLine]>) -> Model {
+fn model<'a>(
+    reader: &mut Reader<'a>,
+    lookup: Option<&'a [ini::LookupLine]>,
+    mux: Option<MuxState>,
+) -> Model {
     let mut model =
         Model { name: ports::name(reader), ports: ports::ports(reader), ..Model::default() };
     addresses::read(reader, &mut model);
+    tunnels::loopback(reader, &mut model);
+    mux::ports(reader, &mut model);
     let profiles = Profiles::new(reader, lookup);
     let groups = Groups::read(reader, &profiles, &model.ports);
     let maps: Vec<_> = model.ports.iter().map(|port| maps::of_port(reader, &port.name)).collect();
@@ -190,6 +210,8 @@ fn model<'a>(reader: &mut Reader<'a>, lookup: Option<&'a [ini::LookupLine]>) -> 
     groups.lossless(reader, &mut model, used);
     model.buffer = groups.buffer(reader, &model.ports, used);
     egress::queues(reader, &mut model);
-    egress::watchdog(reader, &mut model, used);
+    egress::watchdog(reader, &mut model);
+    tunnels::read(reader, &mut model, &classes);
+    mux::read(reader, &mut model, mux);
     model
 }

@@ -15,10 +15,48 @@ pub(super) struct Model {
     pub(super) strict: Vec<(u8, String)>,
     pub(super) ecn: Vec<Ecn>,
     pub(super) watchdog: Option<Watchdog>,
+    /// Addresses of the switch itself, on no port.
+    pub(super) loopback: Vec<Said<String>>,
+    pub(super) tunnels: Vec<Tunnel>,
     pub(super) routes: Vec<Route>,
     pub(super) neighbors: Vec<Neighbor>,
     /// The key that says that there is a routing daemon.
     pub(super) routing: Option<String>,
+}
+
+impl Model {
+    /// Whether frames have different classes.
+    pub(super) fn has_classes(&self) -> bool {
+        !self.tags.is_empty()
+    }
+
+    /// The queue by which frames of a tag leave a port.
+    pub(super) fn queue(&self, port: &Port, tag: u8) -> u8 {
+        self.mapped(port, tag, |map| &map.queue)
+    }
+
+    /// The priority group of frames of a tag that a port receives.
+    pub(super) fn priority_group(&self, port: &Port, tag: u8) -> u8 {
+        self.mapped(port, tag, |map| &map.priority_group)
+    }
+
+    /// Whether a tag is lossless at some port.
+    pub(super) fn is_lossless(&self, tag: u8) -> bool {
+        let priority = self.tags.iter().find(|known| known.tag == tag).map(|tag| tag.priority);
+        self.lossless.iter().any(|lossless| Some(lossless.priority) == priority)
+    }
+
+    /// The tag of frames that are no longer lossless.
+    pub(super) fn lossy_tag(&self) -> u8 {
+        (0..64).find(|&tag| !self.is_lossless(tag)).unwrap_or_default()
+    }
+
+    fn mapped(&self, port: &Port, tag: u8, of: fn(&QosMap) -> &Vec<(u8, u8)>) -> u8 {
+        let map = self.maps.iter().find(|map| map.ports.contains(&port.name));
+        let own = map.and_then(|map| of(map).iter().find(|(known, _)| *known == tag));
+        let plain = || self.tags.iter().find(|known| known.tag == tag).map(|tag| tag.priority);
+        own.map(|(_, priority)| *priority).or_else(plain).unwrap_or_default()
+    }
 }
 
 /// A port that is up.
@@ -38,8 +76,12 @@ pub(super) struct Port {
     pub(super) by_pcp: Option<String>,
     /// `pfc_enable`, as bits.
     pub(super) pfc: Said<u8>,
-    /// Headroom of its lossless priorities, if it is not the same as that of all ports.
-    pub(super) headroom: Option<Said<u64>>,
+    /// The lossless priorities here, as bits.
+    pub(super) lossless: u8,
+    /// Whether a server with a mux cable is behind it.
+    pub(super) has_mux: bool,
+    /// The key that says that it is on standby, and so drops what it receives.
+    pub(super) standby: Option<String>,
     /// Whether the watchdog looks after it.
     pub(super) watched: bool,
 }
@@ -66,6 +108,8 @@ pub(super) enum Threshold {
 #[derive(Debug)]
 pub(super) struct Lossless {
     pub(super) priority: u8,
+    /// Empty: every port with a lossless priority that no other table of this one names.
+    pub(super) ports: Vec<String>,
     pub(super) from: String,
     pub(super) size: Option<Said<u64>>,
     pub(super) threshold: Option<Said<Threshold>>,
@@ -120,11 +164,33 @@ pub(super) struct Watchdog {
     pub(super) action: Said<String>,
 }
 
+/// An IP-in-IP tunnel.
+#[derive(Debug)]
+pub(super) struct Tunnel {
+    pub(super) name: String,
+    pub(super) from: String,
+    pub(super) local: Said<String>,
+    pub(super) remote: Option<Said<String>>,
+    /// The key that says that frames from anywhere are decapsulated.
+    pub(super) any_remote: Option<String>,
+    /// `pipe` or `uniform`.
+    pub(super) dscp: Said<String>,
+    pub(super) ttl: Said<String>,
+    /// Tags, and those of their outer headers where they differ.
+    pub(super) outer_tag: Vec<(u8, u8)>,
+    /// The map that says so.
+    pub(super) outer_tag_from: Option<String>,
+    /// The key that says that the inner header tells the priority group.
+    pub(super) priority_group: Option<String>,
+}
+
 #[derive(Debug)]
 pub(super) struct Route {
     pub(super) to: String,
-    /// Empty: a blackhole.
+    /// Empty: a blackhole, or by a tunnel.
     pub(super) via: Vec<String>,
+    /// The tunnel that it leads into.
+    pub(super) tunnel: Option<String>,
     pub(super) from: String,
 }
 

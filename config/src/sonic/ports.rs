@@ -103,8 +103,9 @@ fn port(reader: &mut Reader<'_>, name: &str) -> Option<Port> {
     }
     if let Some(scope) = reader.text("PORT", name, "mux_cable")
         && scope.value == "true"
+        && !reader.db.has("MUX_CABLE", name)
     {
-        let why = "the switch has no active and standby ports";
+        let why = format!("no MUX_CABLE|{name} says which server is behind it, nor in which state");
         reader.approximate(&place("mux_cable"), why, "the port is always active");
     }
     let mbps = reader.number("PORT", name, "speed", 1..=1_600_000);
@@ -127,7 +128,9 @@ fn port(reader: &mut Reader<'_>, name: &str) -> Option<Port> {
         vlans: Vec::new(),
         by_pcp: None,
         pfc: pfc_enable(reader, name),
-        headroom: None,
+        lossless: 0,
+        has_mux: false,
+        standby: None,
         watched: false,
     })
 }

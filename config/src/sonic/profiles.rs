@@ -22,6 +22,17 @@ pub(super) struct Profile {
     pub(super) from: String,
 }
 
+impl Profile {
+    /// Whether a group gets the same by it, whatever its name and pool.
+    pub(super) fn gives_the_same_as(&self, other: &Self) -> bool {
+        let given = |profile: &Self| {
+            let Self { size, threshold, xon, xon_offset, headroom, .. } = *profile;
+            (size, threshold, xon, xon_offset, headroom)
+        };
+        given(self) == given(other)
+    }
+}
+
 /// Priority groups and where their profiles come from.
 pub(super) struct Profiles<'a> {
     groups: BTreeMap<(String, u8), &'a str>,

@@ -17,8 +17,7 @@ pub(super) enum Treatment {
 use Treatment::{LeaveOut, Read, Refuse, Skip};
 
 const NO_VRF: &str = "there is one table of routes";
-const NO_TUNNEL: &str = "the switch has no tunnels";
-const NO_MUX: &str = "the switch has no active and standby ports";
+const NO_TUNNEL: &str = "a tunnel is IP in IP here";
 const NOT_SENT: &str = "it is left out";
 
 /// What becomes of the table `name`; `None` if it is not known.
@@ -85,10 +84,7 @@ const TABLES: &[(&str, Treatment)] = &[
     ("KDUMP", Skip),
     ("KUBERNETES_MASTER", Skip),
     ("LOGGER", Skip),
-    (
-        "LOOPBACK_INTERFACE",
-        LeaveOut("addresses are those of ports", "frames to this address are routed on"),
-    ),
+    ("LOOPBACK_INTERFACE", Read),
     ("LOSSLESS_TRAFFIC_PATTERN", Skip),
     ("MACSEC_PROFILE", LeaveOut("frames are not encrypted", NOT_SENT)),
     ("MAP_PFC_PRIORITY_TO_QUEUE", Read),
@@ -101,7 +97,7 @@ const TABLES: &[(&str, Treatment)] = &[
         "MIRROR_SESSION",
         LeaveOut("frames are not mirrored; `knotless capture` takes them", NOT_SENT),
     ),
-    ("MUX_CABLE", LeaveOut(NO_MUX, "the port is always active")),
+    ("MUX_CABLE", Read),
     ("MUX_LINKMGR", Skip),
     ("NEIGH", Read),
     ("NTP", Skip),
@@ -110,7 +106,7 @@ const TABLES: &[(&str, Treatment)] = &[
     ("NVGRE_TUNNEL", LeaveOut(NO_TUNNEL, NOT_SENT)),
     ("NVGRE_TUNNEL_MAP", LeaveOut(NO_TUNNEL, NOT_SENT)),
     ("PASSW_HARDENING", Skip),
-    ("PEER_SWITCH", LeaveOut(NO_MUX, NOT_SENT)),
+    ("PEER_SWITCH", Read),
     ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", Read),
     ("PFC_WD", Read),
     ("POLICER", LeaveOut("flows are not policed", NOT_SENT)),
@@ -144,7 +140,7 @@ const TABLES: &[(&str, Treatment)] = &[
     ("SYSLOG_CONFIG", Skip),
     ("SYSLOG_CONFIG_FEATURE", Skip),
     ("SYSLOG_SERVER", Skip),
-    ("SYSTEM_DEFAULTS", Skip),
+    ("SYSTEM_DEFAULTS", Read),
     ("SYSTEM_PORT", Refuse("this is one card of a chassis, whose cards forward as one switch")),
     ("TACPLUS", Skip),
     ("TACPLUS_SERVER", Skip),
@@ -154,7 +150,7 @@ const TABLES: &[(&str, Treatment)] = &[
     ("TC_TO_QUEUE_MAP", Read),
     ("TELEMETRY", Skip),
     ("TELEMETRY_CLIENT", Skip),
-    ("TUNNEL", LeaveOut(NO_TUNNEL, NOT_SENT)),
+    ("TUNNEL", Read),
     ("VERSIONS", Skip),
     ("VLAN", Read),
     (

@@ -1,6 +1,6 @@
 //! A model as SWITCH.toml; each line names the key that it came from.
 
-use super::model::{Model, Port, QosMap, Tag, Threshold};
+use super::model::{Model, Port, QosMap, Tag, Threshold, Tunnel};
 use super::reader::Said;
 use crate::message;
 use std::fmt::Display;
@@ -43,6 +43,13 @@ impl Text {
         self.say(format!("{key} = {}", quote(&said.value.to_string())), &said.from);
     }
 
+    /// A list of texts.
+    fn listed(&mut self, key: &str, said: &[Said<String>]) {
+        let values: Vec<String> = said.iter().map(|said| quote(&said.value)).collect();
+        let from: Vec<&str> = said.iter().map(|said| said.from.as_str()).collect();
+        self.say(format!("{key} = [{}]", values.join(", ")), &from.join(", "));
+    }
+
     fn optional<T: Display>(&mut self, key: &str, said: Option<&Said<T>>) {
         if let Some(said) = said {
             self.key(key, said);
@@ -81,6 +88,9 @@ pub(super) fn write(
     }
     let name_said = Said::new(name.to_owned(), "the name of the file");
     text.quoted("name", model.name.as_ref().unwrap_or(&name_said));
+    if !model.loopback.is_empty() {
+        text.listed("loopback", &model.loopback);
+    }
     tags(&mut text, model);
     text.head("[host]", "");
     text.say("taps = true", "each port of SONiC is an interface of its kernel");
@@ -95,10 +105,13 @@ pub(super) fn write(
     model.ports.iter().enumerate().for_each(|(index, port)| {
         port_table(&mut text, model, port, &opened(device, index, &port.name));
     });
+    model.tunnels.iter().for_each(|tunnel| tunnel_table(&mut text, tunnel));
     for route in &model.routes {
         text.head("[[route]]", &route.from);
         text.say(format!("to = {}", quote(&route.to)), &route.from);
-        if route.via.is_empty() {
+        if let Some(tunnel) = &route.tunnel {
+            text.say(format!("tunnel = {}", quote(tunnel)), &format!("TUNNEL|{tunnel}"));
+        } else if route.via.is_empty() {
             text.say("blackhole = true", &format!("{}|blackhole", route.from));
         } else {
             let via: Vec<String> = route.via.iter().map(|via| quote(via)).collect();
@@ -153,6 +166,10 @@ fn lossless(text: &mut Text, model: &Model) {
     for lossless in &model.lossless {
         text.head("[[lossless]]", &lossless.from);
         text.say(format!("priority = {}", lossless.priority), &lossless.from);
+        if !lossless.ports.is_empty() {
+            let line = format!("ports = {}", names(&lossless.ports));
+            text.say(line, "pfc_enable and BUFFER_PG of these");
+        }
         text.optional("size", lossless.size.as_ref());
         if let Some(said) = &lossless.threshold {
             let line = match said.value {
@@ -169,8 +186,7 @@ fn lossless(text: &mut Text, model: &Model) {
 
 fn qos_map(text: &mut Text, map: &QosMap) {
     text.head("[[qos_map]]", &map.from);
-    let ports: Vec<String> = map.ports.iter().map(|port| quote(port)).collect();
-    text.say(format!("ports = [{}]", ports.join(", ")), "PORT_QOS_MAP of these");
+    text.say(format!("ports = {}", names(&map.ports)), "PORT_QOS_MAP of these");
     if !map.priority_group.is_empty() {
         text.say(format!("priority_group = {}", pairs(&map.priority_group)), &map.from);
     }
@@ -231,6 +247,26 @@ fn queues(text: &mut Text, model: &Model) {
     }
 }
 
+fn tunnel_table(text: &mut Text, tunnel: &Tunnel) {
+    text.head("[[tunnel]]", &tunnel.from);
+    text.say(format!("name = {}", quote(&tunnel.name)), &tunnel.from);
+    text.quoted("local", &tunnel.local);
+    if let Some(remote) = &tunnel.remote {
+        text.quoted("remote", remote);
+    }
+    if let Some(from) = &tunnel.any_remote {
+        text.say("any_remote = true", from);
+    }
+    text.quoted("dscp", &tunnel.dscp);
+    text.quoted("ttl", &tunnel.ttl);
+    if let Some(from) = tunnel.outer_tag_from.as_ref().filter(|_| !tunnel.outer_tag.is_empty()) {
+        text.say(format!("outer_tag = {}", pairs(&tunnel.outer_tag)), from);
+    }
+    if let Some(from) = &tunnel.priority_group {
+        text.say("priority_group = \"inner\"", from);
+    }
+}
+
 fn port_table(text: &mut Text, model: &Model, port: &Port, device: &str) {
     text.head("[[port]]", &port.from);
     text.say(format!("name = {}", quote(&port.name)), &port.from);
@@ -244,9 +280,7 @@ fn port_table(text: &mut Text, model: &Model, port: &Port, device: &str) {
         text.quoted("cable_length", cable);
     }
     if !port.addresses.is_empty() {
-        let values: Vec<String> = port.addresses.iter().map(|said| quote(&said.value)).collect();
-        let from: Vec<&str> = port.addresses.iter().map(|said| said.from.as_str()).collect();
-        text.say(format!("addresses = [{}]", values.join(", ")), &from.join(", "));
+        text.listed("addresses", &port.addresses);
     }
     if port.vlans.is_empty() {
         text.optional("vlan", port.access.as_ref());
@@ -256,20 +290,19 @@ fn port_table(text: &mut Text, model: &Model, port: &Port, device: &str) {
         text.say(format!("vlans = [{}]", vlans.join(", ")), &from);
         text.optional("native", port.access.as_ref());
     }
+    if let Some(from) = &port.standby {
+        text.say("source_check = true", from);
+    }
     if let Some(from) = &port.by_pcp {
         text.say("classify = \"pcp\"", from);
     }
     if model.lossless.is_empty() {
         return;
     }
-    let lossless = model.lossless.iter().fold(0, |bits, lossless| bits | 1 << lossless.priority);
-    if port.pfc.value & lossless == 0 {
+    if port.lossless == 0 {
         text.say("pfc = false", &port.pfc.from);
-    } else {
-        text.optional("headroom", port.headroom.as_ref());
-        if model.watchdog.is_some() && !port.watched {
-            text.say("watchdog = false", &format!("PFC_WD has no {}", port.name));
-        }
+    } else if model.watchdog.is_some() && !port.watched {
+        text.say("watchdog = false", &format!("PFC_WD has no {}", port.name));
     }
     text.say("trusted = true", "SONiC believes each marking");
 }
@@ -278,6 +311,12 @@ fn opened(template: &str, index: usize, name: &str) -> String {
     let number = (index + 1).to_string();
     let index = index.to_string();
     template.replace("{index}", &index).replace("{number}", &number).replace("{name}", name)
+}
+
+/// A list of names.
+fn names(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| quote(name)).collect();
+    format!("[{}]", names.join(", "))
 }
 
 fn quote(text: &str) -> String {

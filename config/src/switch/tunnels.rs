@@ -159,7 +159,7 @@ impl Reader<'_> {
         Ok(Tunnel {
             local,
             remote,
-            any_remote: any_remote.unwrap_or(remote.is_none()),
+            any_remote: any_remote.unwrap_or_else(|| remote.is_none()),
             dscp: table.dscp.as_ref().map(Spanned::get_ref).copied().unwrap_or_default(),
             ttl: table.ttl,
             outer_tag: self.outer_tags(table)?,
