@@ -64,6 +64,8 @@ pub(crate) struct SwitchNode {
     /// Frames punted since the start, by reason, in the order of the reasons.
     pub(crate) punted: [u64; PuntReason::ALL.len()],
     tables: TableParts,
+    /// The routes of the file that it is configured by, if it is.
+    pub(crate) file_routes: Option<Box<Routes>>,
     pool: Pool,
     /// When the LLDP node last changed the rules.
     pub(crate) rules_changed_at: Instant,
@@ -163,6 +165,7 @@ impl SwitchNode {
             past,
             punted,
             tables,
+            file_routes: None,
             pool,
             runs_lldp: lldp.is_some(),
             lldp,
