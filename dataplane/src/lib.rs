@@ -59,6 +59,7 @@ pub mod tag_changes;
 pub mod testing;
 pub mod time;
 pub mod ttl_class;
+pub mod tunnel;
 mod unresolved;
 pub mod wire;
 pub mod worker;

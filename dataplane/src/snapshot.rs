@@ -13,6 +13,7 @@ use crate::pipeline::classify::{Classifier, PortTrust, TagMap};
 use crate::qos_map::{QosMap, QosMaps};
 use crate::rules::RuleTable;
 use crate::ttl_class::TtlClassTable;
+use crate::tunnel::Tunnels;
 use crate::wire::MacAddress;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -81,6 +82,8 @@ pub struct Snapshot {
     pub vlans: VlanTable,
     /// Stations that the operator has put on ports.
     pub static_macs: Vec<StaticMac>,
+    /// IP-in-IP tunnels.
+    pub tunnels: Tunnels,
     /// The priorities of tags by port; `None`: those of `tags`, on every port.
     pub(crate) qos_maps: Option<QosMaps>,
 }
@@ -189,6 +192,7 @@ impl Snapshot {
             vlans: VlanTable::compile(&bridged.collect::<Vec<_>>()),
             flow_hash: FlowHash::from_seed(seed),
             static_macs: Vec::new(),
+            tunnels: Tunnels::default(),
             qos_maps,
         }
     }
@@ -207,16 +211,16 @@ impl Snapshot {
     pub fn egress_priority(&self, class: Class, new_tag: Tag, output: PortId) -> Priority {
         let mapped = self.qos_maps.as_ref().and_then(|maps| maps.queue(new_tag, output));
         mapped.unwrap_or_else(|| {
-            // With TTL classes the tag alone does not determine the priority.
-            let is_own = new_tag == class.tag();
-            if is_own { class.priority() } else { self.tags.priority[new_tag.index()] }
+            // With TTL classes the tag alone does not determine the priority. The class of a frame
+            // that left a tunnel has the priority of its VIQ.
+            let is_of_class = new_tag == class.tag() && self.tags.ttl_classes.is_some();
+            if is_of_class { class.priority() } else { self.tags.priority[new_tag.index()] }
         })
     }
 
-    /// The priority of the VIQ that a frame from `input` is charged to once it is demoted to
-    /// `lossy_tag`.
-    pub fn demoted_viq_priority(&self, lossy_tag: Tag, input: PortId) -> Priority {
-        let mapped = self.qos_maps.as_ref().and_then(|maps| maps.priority_group(lossy_tag, input));
-        mapped.unwrap_or_else(|| self.tags.priority[lossy_tag.index()])
+    /// The priority of the VIQ of frames of `tag` from `input`.
+    pub fn viq_priority(&self, tag: Tag, input: PortId) -> Priority {
+        let mapped = self.qos_maps.as_ref().and_then(|maps| maps.priority_group(tag, input));
+        mapped.unwrap_or_else(|| self.tags.priority[tag.index()])
     }
 }

@@ -158,6 +158,10 @@ fn routes(tables: &mut Tables, config: &SwitchConfig) {
         let key = prefix.to_string();
         match route {
             Route::Blackhole => tables.set("STATIC_ROUTE", &key, "blackhole", "true"),
+            Route::Tunnel { .. } => {
+                let place = format!("[[route]] {key}");
+                tables.refuse(place, "no static route of SONiC leads into a tunnel; leave it out");
+            }
             Route::Via(gateways) => {
                 let gateways: Vec<String> = gateways.iter().map(ToString::to_string).collect();
                 tables.set("STATIC_ROUTE", &key, "nexthop", gateways.join(","));

@@ -76,7 +76,7 @@ impl SwitchConfig {
         let lines: String =
             added.map(|(to, via)| format!("{to} via {}\n", via.join(" "))).collect();
         let source = Source::new(Path::new("route"), &lines);
-        routes::append(&source, &config.ports, &mut config.routes)?;
+        routes::append(&source, &config.ports, &config.tunnels, &mut config.routes)?;
         Ok(config)
     }
 
@@ -95,10 +95,15 @@ impl SwitchConfig {
         Ok(config)
     }
 
-    /// The routes of this switch by prefix, as they are written: gateways, or `blackhole`.
+    /// The routes of this switch by prefix, as they are written: gateways, `blackhole`, or the name
+    /// of a tunnel after `tunnel`.
     pub fn written_routes(&self) -> BTreeMap<String, Vec<String>> {
         let written = |route: &Route| match route {
             Route::Blackhole => vec!["blackhole".to_owned()],
+            Route::Tunnel { id, .. } => {
+                let name = self.tunnels.get(id.index()).map_or("", |tunnel| &tunnel.name);
+                vec![format!("tunnel {name}")]
+            }
             Route::Via(gateways) => gateways.iter().map(ToString::to_string).collect(),
         };
         self.routes.iter().map(|(to, route)| (to.to_string(), written(route))).collect()

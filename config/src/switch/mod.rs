@@ -33,6 +33,7 @@ mod static_macs;
 mod tables;
 mod tags;
 mod ttl;
+mod tunnels;
 mod viq;
 mod watchdog;
 
@@ -62,6 +63,7 @@ use dataplane::pipeline::classify::{PortTrust, TagMap};
 use dataplane::qos_map::QosMap;
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::{PortMode, StaticMac};
+use dataplane::tunnel::Tunnel;
 use dataplane::wire::MacAddress;
 use fabric::RuleSet;
 use ipnet::IpNet;
@@ -85,6 +87,10 @@ pub struct SwitchConfig {
     /// Static routes: those of the tables, then those of the route file. Connected networks are not
     /// among them.
     pub routes: Vec<StaticRoute>,
+    /// Addresses of the switch that are on no port.
+    pub loopback: Vec<IpAddr>,
+    /// IP-in-IP tunnels; a tunnel's index is its [`TunnelId`](dataplane::tunnel::TunnelId).
+    pub tunnels: Vec<TunnelConfig>,
     /// Static neighbors.
     pub neighbors: Vec<Neighbor>,
     /// Stations put on bridged ports.
@@ -125,6 +131,15 @@ pub struct SwitchConfig {
     pub warnings: Vec<ConfigError>,
     /// SWITCH.toml itself, to apply other rules and routes to.
     source: Source,
+}
+
+/// An IP-in-IP tunnel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TunnelConfig {
+    /// Its name.
+    pub name: String,
+    /// Its ends, and how frames go through it.
+    pub tunnel: Tunnel,
 }
 
 /// What the program needs to know of a port, beside its
@@ -338,9 +353,11 @@ fn assemble(
     let inband_telemetry = inband_telemetry::build(source, &file, &drafts)?;
     let (port_settings, ports): (Vec<_>, Vec<_>) =
         drafts.into_iter().map(|draft| (draft.settings, draft.config)).unzip();
+    let loopback = tunnels::loopback(source, &file, &ports)?;
+    let tunnels = tunnels::build(source, &file, &tag_map, &loopback)?;
     let (routes, routes_file) = match routes {
         Some(given) => given,
-        None => read_routes(source, &file, &ports)?,
+        None => read_routes(source, &file, &ports, &tunnels)?,
     };
     let mac_table = runtime::mac_table(source, &file)?;
     let socket = runtime::socket(source, &file)?;
@@ -359,6 +376,8 @@ fn assemble(
             host_rates: host::rates(source, &file, &ports)?,
         },
         tag_map,
+        loopback,
+        tunnels,
         neighbors: routes::neighbors(source, &file, &ports)?,
         static_macs: static_macs::build(source, &file, &ports)?,
         sflow: sflow::build(source, &file, &ports)?,
@@ -409,11 +428,12 @@ fn read_routes(
     source: &Source,
     file: &SwitchFile,
     ports: &[PortConfig],
+    tunnels: &[TunnelConfig],
 ) -> Result<Routes, ConfigError> {
-    let mut routes = routes::of_tables(source, file, ports)?;
+    let mut routes = routes::of_tables(source, file, ports, tunnels)?;
     let Some(field) = &file.routes else { return Ok((routes, None)) };
     let file = source.read_named(field)?;
-    routes::append(&file, ports, &mut routes)?;
+    routes::append(&file, ports, tunnels, &mut routes)?;
     Ok((routes, Some(file.file().to_owned())))
 }
 

@@ -32,8 +32,8 @@ impl SwitchConfig {
     /// The file is wrong in itself, repeats a prefix, or has a next hop that no port leads to.
     pub fn with_routes(&self, file: &Path) -> Result<Self, ConfigError> {
         let schema = old_words::read(&self.source, &mut Vec::new())?;
-        let mut routes = routes::of_tables(&self.source, &schema, &self.ports)?;
-        routes::append_file(file, &self.ports, &mut routes)?;
+        let mut routes = routes::of_tables(&self.source, &schema, &self.ports, &self.tunnels)?;
+        routes::append_file(file, &self.ports, &self.tunnels, &mut routes)?;
         Ok(Self { routes, routes_file: Some(file.to_owned()), ..self.clone() })
     }
 
@@ -45,7 +45,7 @@ impl SwitchConfig {
     pub fn with_route(&self, to: &str, via: &[String]) -> Result<Self, ConfigError> {
         let source = Source::new(Path::new("route"), &format!("{to} via {}", via.join(" ")));
         let mut routes = self.without_prefix(to);
-        routes::append(&source, &self.ports, &mut routes)?;
+        routes::append(&source, &self.ports, &self.tunnels, &mut routes)?;
         Ok(Self { routes, ..self.clone() })
     }
 

@@ -3,7 +3,7 @@
 use super::mode::no_host_of;
 use super::ports;
 use super::schema::{NeighborTable, RouteTable, SwitchFile};
-use super::{Neighbor, PortConfig, StaticRoute};
+use super::{Neighbor, PortConfig, StaticRoute, TunnelConfig, tunnels};
 use crate::error::ConfigError;
 use crate::fields::{Address, Network, Value};
 use crate::source::Source;
@@ -22,6 +22,7 @@ use toml::Spanned;
 /// Reads routes from whatever file, against the ports they go by.
 struct Reader<'a> {
     ports: &'a [PortConfig],
+    tunnels: &'a [TunnelConfig],
     /// Prefixes that have a route.
     seen: HashSet<IpNet>,
     /// Gateways that are known to be right: route files name few of them, thousands of times.
@@ -36,8 +37,9 @@ pub(super) fn of_tables(
     source: &Source,
     file: &SwitchFile,
     ports: &[PortConfig],
+    tunnels: &[TunnelConfig],
 ) -> Result<Vec<StaticRoute>, ConfigError> {
-    let mut reader = Reader::new(ports, &[]);
+    let mut reader = Reader::new(ports, tunnels, &[]);
     file.route.iter().map(|table| reader.table(source, table)).collect()
 }
 
@@ -49,9 +51,10 @@ pub(super) fn of_tables(
 pub(super) fn append_file(
     path: &Path,
     ports: &[PortConfig],
+    tunnels: &[TunnelConfig],
     routes: &mut Vec<StaticRoute>,
 ) -> Result<(), ConfigError> {
-    append(&Source::read(path)?, ports, routes)
+    append(&Source::read(path)?, ports, tunnels, routes)
 }
 
 /// Appends the routes of a text.
@@ -61,16 +64,17 @@ pub(super) fn append_file(
 pub(super) fn append(
     source: &Source,
     ports: &[PortConfig],
+    tunnels: &[TunnelConfig],
     routes: &mut Vec<StaticRoute>,
 ) -> Result<(), ConfigError> {
-    let mut reader = Reader::new(ports, routes);
+    let mut reader = Reader::new(ports, tunnels, routes);
     reader.file(source, routes)
 }
 
 impl<'a> Reader<'a> {
-    fn new(ports: &'a [PortConfig], before: &[StaticRoute]) -> Self {
+    fn new(ports: &'a [PortConfig], tunnels: &'a [TunnelConfig], before: &[StaticRoute]) -> Self {
         let seen = before.iter().map(|&(prefix, _)| prefix).collect();
-        Self { ports, seen, known: HashSet::new() }
+        Self { ports, tunnels, seen, known: HashSet::new() }
     }
 
     fn table(
@@ -81,17 +85,30 @@ impl<'a> Reader<'a> {
         let (span, table) = (table.span(), table.get_ref());
         let prefix = table.to.get_ref().0;
         self.prefix(prefix).map_err(|message| source.at(table.to.span(), message))?;
+        let excluded = |what: &str| match table.via.first() {
+            None => Ok(()),
+            Some(via) => Err(source.at(via.span(), format!("a `{what}` has no `via`"))),
+        };
+        if let Some(name) = &table.tunnel {
+            if table.blackhole {
+                let message = "a `blackhole` has no `tunnel`; remove one of them";
+                return Err(source.at(name.span(), message));
+            }
+            excluded("tunnel")?;
+            let route = tunnels::route(self.tunnels, name.get_ref());
+            let route = route.map_err(|message| source.at(name.span(), message))?;
+            return Ok((prefix, route));
+        }
         if table.blackhole {
-            return match table.via.first() {
-                None => Ok((prefix, Route::Blackhole)),
-                Some(via) => Err(source.at(via.span(), "a `blackhole` has no `via`")),
-            };
+            excluded("blackhole")?;
+            return Ok((prefix, Route::Blackhole));
         }
         let gateways: Vec<_> = table.via.iter().map(|via| (via.get_ref().0, via.span())).collect();
         Ok((prefix, self.route(source, prefix, &gateways, span)?))
     }
 
-    /// `PREFIX via GATEWAY [GATEWAY ...]` or `PREFIX blackhole` a line; `#` starts a comment.
+    /// `PREFIX via GATEWAY [GATEWAY ...]`, `PREFIX blackhole` or `PREFIX tunnel NAME` a line; `#`
+    /// starts a comment.
     fn file(&mut self, source: &Source, routes: &mut Vec<StaticRoute>) -> Result<(), ConfigError> {
         let mut line_start = 0;
         for line in source.text().split_inclusive('\n') {
@@ -122,6 +139,10 @@ impl<'a> Reader<'a> {
         self.prefix(prefix).map_err(|message| source.at(span.clone(), message))?;
         match rest.split_first() {
             Some((("blackhole", _), [])) => Ok((prefix, Route::Blackhole)),
+            Some((("tunnel", _), [(name, span)])) => {
+                let route = tunnels::route(self.tunnels, name);
+                Ok((prefix, route.map_err(|message| source.at(span.clone(), message))?))
+            }
             Some((("via", via), words)) => {
                 let gateway = |(word, span): &(&str, Range<usize>)| match Address::from_text(word) {
                     Ok(Address(gateway)) => Ok((gateway, span.clone())),
@@ -132,7 +153,8 @@ impl<'a> Reader<'a> {
             }
             other => {
                 let span = other.map_or(span, |((_, span), _)| span.clone());
-                let message = "a line is `PREFIX via ADDRESS [ADDRESS ...]` or `PREFIX blackhole`";
+                let message = "a line is `PREFIX via ADDRESS [ADDRESS ...]`, `PREFIX blackhole` or `PREFIX \
+                               tunnel NAME`";
                 Err(source.at(span, message))
             }
         }

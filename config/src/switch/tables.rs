@@ -5,6 +5,7 @@ use agents::host;
 use dataplane::fib::{self, Fib, Routes, RoutesError};
 use dataplane::rules::RuleTable;
 use dataplane::snapshot::{PortForwarding, PortMode, Snapshot};
+use dataplane::tunnel::Tunnels;
 use ipnet::{IpNet, Ipv6Net};
 
 impl SwitchConfig {
@@ -29,12 +30,18 @@ impl SwitchConfig {
         Some(RuleTable::compile(&rules.entries, self.ports.len(), rules.lossy_tag))
     }
 
+    /// The tunnels, for the packet path.
+    pub fn tunnel_table(&self) -> Tunnels {
+        Tunnels::new(self.tunnels.iter().map(|tunnel| tunnel.tunnel.clone()).collect())
+    }
+
     /// The tables of the packet path, with the routes of `fib`.
     pub fn snapshot(&self, epoch: u64, fib: Fib) -> Snapshot {
         let (tags, seed) = (self.tag_map.clone(), self.settings.seed);
         let (ports, rules) = (self.forwarding(), self.rule_table());
         let mut snapshot = Snapshot::new(epoch, &ports, tags, rules, fib, seed);
         snapshot.static_macs.clone_from(&self.static_macs);
+        snapshot.tunnels = self.tunnel_table();
         snapshot
     }
 
@@ -75,6 +82,7 @@ impl SwitchConfig {
                 });
             }
         }
+        routes.set_locals(self.loopback.iter().copied());
         for (prefix, route) in &self.routes {
             let refused = |why| TablesError { prefix: *prefix, why };
             routes.set_route(*prefix, route.clone()).map_err(refused)?;

@@ -14,6 +14,7 @@ use super::runs::Runs;
 use super::spreads::{NeedsOtherRun, Spreads, adjacency};
 use super::trie::Trie;
 use super::{Fib, Hop, Leaf};
+use crate::tunnel::TunnelId;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -56,6 +57,8 @@ pub struct Compiler {
     discard: Leaf,
     local: Leaf,
     neighbors: BTreeMap<IpAddr, Leaf>,
+    /// One for each tunnel that a route has led to.
+    tunnels: BTreeMap<TunnelId, Leaf>,
     log: VecDeque<Logged>,
     /// Number of the first change of the log. The numbers of tables that no compiler made are 0.
     log_start: u64,
@@ -75,6 +78,7 @@ impl Default for Compiler {
             discard,
             local,
             neighbors: BTreeMap::new(),
+            tunnels: BTreeMap::new(),
             log: VecDeque::new(),
             log_start: 1,
             other_position: 0,
@@ -188,6 +192,9 @@ impl Compiler {
             Answer::Local => self.local,
             Answer::NoRoute => Leaf::NO_ROUTE,
             Answer::Resolve(port) => self.spreads.resolve(&mut self.runs, port),
+            Answer::Tunnel(id) => {
+                *self.tunnels.entry(id).or_insert_with(|| self.runs.add(&[Hop::Tunnel(id)]))
+            }
             Answer::Group(key) => self.spreads.leaf(&mut self.runs, routes, key, before),
             Answer::Neighbor(station) => {
                 let hop = adjacency(&station).map_or(Hop::NoRoute, Hop::Forward);

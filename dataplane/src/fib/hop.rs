@@ -2,6 +2,7 @@
 
 use crate::ids::PortId;
 use crate::l2::Vid;
+use crate::tunnel::TunnelId;
 use crate::wire::MacAddress;
 
 /// The fate of a frame whose destination address was looked up.
@@ -20,6 +21,8 @@ pub enum Hop {
     /// To be dropped in silence: a blackhole route, a broadcast address, or an address that no
     /// router may forward to.
     Discard,
+    /// Into a tunnel: add an outer header, and look up where that goes.
+    Tunnel(TunnelId),
     /// No route.
     NoRoute,
 }

@@ -110,7 +110,7 @@ impl Fib {
         self.hops.get(hops).unwrap_or_default().iter().any(|hop| match hop {
             Hop::Forward(adjacency) => adjacency.out == port,
             Hop::Resolve { port: on } => *on == port,
-            Hop::Local | Hop::Discard | Hop::NoRoute => false,
+            Hop::Local | Hop::Discard | Hop::NoRoute | Hop::Tunnel(_) => false,
         })
     }
 

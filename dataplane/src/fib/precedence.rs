@@ -8,9 +8,10 @@
 
 use super::changes::GroupKey;
 use super::prefix_map::{covering, longest_match};
-use super::route::{AnyRoute, Target};
+use super::route::{AnyRoute, Route, Target};
 use super::routes::{NextHop, Routes};
 use crate::ids::PortId;
+use crate::tunnel::TunnelId;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
@@ -46,6 +47,8 @@ pub(super) enum Answer {
     Neighbor(NextHop),
     /// One of these.
     Group(GroupKey),
+    /// This tunnel.
+    Tunnel(TunnelId),
 }
 
 impl Routes {
@@ -61,7 +64,8 @@ impl Routes {
             let net = interface.net;
             [net.addr(), net.network(), net.broadcast()].map(IpNet::from)
         });
-        never.chain(learned).chain(fixed).chain(connected).chain(neighbors).chain(own)
+        let locals = self.locals.iter().map(|&address| IpNet::from(address));
+        never.chain(learned).chain(fixed).chain(connected).chain(neighbors).chain(own).chain(locals)
     }
 
     /// The answer of exactly this prefix, if it has one.
@@ -75,10 +79,12 @@ impl Routes {
         if let Some(interface) = connected.and_then(|claims| claims.first()) {
             return Some(Answer::Resolve(interface.port));
         }
-        if let Some(route) = self.routes.get(&prefix) {
-            return Some(
-                route.group.map_or(Answer::Discard, |group| Answer::Group(GroupKey::Static(group))),
-            );
+        if let Some(fixed) = self.routes.get(&prefix) {
+            return Some(match (&fixed.route, fixed.group) {
+                (Route::Tunnel { id, .. }, _) => Answer::Tunnel(*id),
+                (_, Some(group)) => Answer::Group(GroupKey::Static(group)),
+                (_, None) => Answer::Discard,
+            });
         }
         if let Some(route) = self.learned.get(&prefix) {
             return Some(match route.target {

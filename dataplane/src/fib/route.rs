@@ -1,8 +1,9 @@
 //! Where routes lead.
 
 use super::groups::GroupId;
+use crate::tunnel::TunnelId;
 use alloc::vec::Vec;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 
 /// Where a static route leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,13 @@ pub enum Route {
     Via(Vec<IpAddr>),
     /// Nowhere: dropped in silence.
     Blackhole,
+    /// Into a tunnel. The way to its other end is looked up for each frame.
+    Tunnel {
+        /// The tunnel.
+        id: TunnelId,
+        /// Its other end.
+        remote: Ipv4Addr,
+    },
 }
 
 /// Where a learned route leads.

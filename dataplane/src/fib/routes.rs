@@ -12,7 +12,7 @@ use crate::limits::ECMP_MAX;
 use crate::wire::MacAddress;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 use ipnet::IpNet;
 
 const _: () = assert!(
@@ -66,6 +66,8 @@ pub(super) struct Static {
 pub struct Routes {
     /// By network; several ports or VLANs may claim the same one, as with IPv6's fe80::/64.
     pub(super) connected: PrefixMap<Vec<Interface>>,
+    /// Our addresses that are on no port.
+    pub(super) locals: BTreeSet<IpAddr>,
     pub(super) routes: PrefixMap<Static>,
     /// The gateways of static routes.
     static_groups: Groups,
@@ -80,6 +82,7 @@ impl Default for Routes {
     fn default() -> Self {
         Self {
             connected: PrefixMap::new(),
+            locals: BTreeSet::new(),
             routes: PrefixMap::new(),
             static_groups: Groups::new(ROUTES_MAX),
             learned: PrefixMap::new(),
@@ -123,6 +126,12 @@ impl Routes {
         removed
     }
 
+    /// Replaces the addresses of the switch that are on no port (SONiC: LOOPBACK_INTERFACE).
+    pub fn set_locals(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
+        self.locals = addresses.into_iter().collect();
+        self.changes = Changes::Everything;
+    }
+
     /// All interfaces, by network.
     pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
         self.connected.values().flatten()
@@ -143,7 +152,7 @@ impl Routes {
             return Err(RoutesError::RoutesFull);
         }
         let group = match &route {
-            Route::Blackhole => None,
+            Route::Blackhole | Route::Tunnel { .. } => None,
             Route::Via(gateways) => {
                 let path = |&gateway| Path { gateway: Some(gateway), port: None, weight: 1 };
                 let paths: Vec<Path> = gateways.iter().map(path).collect();
@@ -240,6 +249,7 @@ impl Routes {
                     let paths = self.groups.paths(group).iter();
                     paths.flat_map(|path| self.stations_by(path, destination)).collect()
                 }
+                AnyRoute::Static(Route::Tunnel { remote, .. }) => self.next_hops_outside(*remote),
                 AnyRoute::Static(Route::Blackhole)
                 | AnyRoute::Learned(Target::Blackhole | Target::Unreachable) => Vec::new(),
             },
@@ -247,10 +257,20 @@ impl Routes {
         }
     }
 
+    /// [`Self::next_hops`] of the other end of a tunnel. No tunnel leads through another.
+    fn next_hops_outside(&self, remote: Ipv4Addr) -> Vec<NextHop> {
+        let remote = IpAddr::V4(remote);
+        match self.route_to(remote) {
+            Some((_, AnyRoute::Static(Route::Tunnel { .. }))) => Vec::new(),
+            _ => self.next_hops(remote),
+        }
+    }
+
     /// Whether `address` is one of the switch's own.
     pub fn is_ours(&self, address: IpAddr) -> bool {
-        covering(&self.connected, address)
-            .any(|(_, claims)| claims.iter().any(|interface| interface.net.addr() == address))
+        self.locals.contains(&address)
+            || covering(&self.connected, address)
+                .any(|(_, claims)| claims.iter().any(|interface| interface.net.addr() == address))
     }
 
     /// The gateways of all routes whose MAC address is unknown, each once. While another gateway

@@ -3,6 +3,7 @@
 //! Writes: the free burst, the punt ring. Counts: `drops`, `lossless_drops`, `punted_frames`.
 
 use super::outcome::{Outcome, Verdict};
+use super::rewrite;
 use crate::control_rings::Punted;
 use crate::counters::DropReason;
 use crate::device::Device;
@@ -20,11 +21,13 @@ impl<D: Device, V: Driver> Core<D, V> {
             Verdict::Drop(reason) => self.drop(frame, slot, reason, outcome.marked_class()),
             Verdict::Punt(PuntReason::Unresolved) => match outcome.marked_class() {
                 Some(class) if self.ports[slot].is_lossless(class) => {
-                    self.await_next_hop(frame, slot, class);
+                    self.await_next_hop(frame, slot, class, outcome.l3());
                 }
-                class => self.punt(frame, slot, PuntReason::Unresolved, class),
+                class => self.punt_inner(frame, slot, PuntReason::Unresolved, class, outcome.l3()),
             },
-            Verdict::Punt(reason) => self.punt(frame, slot, reason, outcome.marked_class()),
+            Verdict::Punt(reason) => {
+                self.punt_inner(frame, slot, reason, outcome.marked_class(), outcome.l3());
+            }
             Verdict::Consume => {
                 if self.accounting.is_observed() {
                     self.capture_consumed(&frame, slot);
@@ -71,15 +74,27 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
     }
 
-    /// Hands a frame to the control thread; drops it if the punt ring is full.
+    /// [`Self::punt`] of a frame whose inner header is at `inner_l3` if it has left a tunnel, and
+    /// else 0. The control thread gets it without the outer header: its answer is for the sender of
+    /// the packet, and not for the beginning of the tunnel.
     #[cold]
-    pub(crate) fn punt(
+    pub(crate) fn punt_inner(
         &mut self,
-        frame: D::Frame,
+        mut frame: D::Frame,
         slot: usize,
         reason: PuntReason,
         class: Option<Priority>,
+        inner_l3: u8,
     ) {
+        if inner_l3 != 0 {
+            rewrite::strip_outer(&mut frame, inner_l3);
+        }
+        self.punt(frame, slot, reason, class);
+    }
+
+    /// Hands a frame to the control thread; drops it if the punt ring is full.
+    #[cold]
+    fn punt(&mut self, frame: D::Frame, slot: usize, reason: PuntReason, class: Option<Priority>) {
         let host_class = match &mut self.host_policers {
             Some(policers) => {
                 let host_class = HostClass::of(reason, frame.head(), frame.len());

@@ -8,6 +8,7 @@
 //! | classify: marking to tag to ingress priority | [`classify`]; the result is a [`class`] |
 //! | forward: routed or bridged | [`route`], [`bridge`] |
 //! | forward a burst | [`route_burst`], [`bridge_burst`] |
+//! | through a tunnel: its end, its beginning | [`decapsulate`], [`encapsulate`] |
 //! | rules: the tag and priority it leaves with | [`rules`] |
 //! | outcome: what becomes of the frame | [`outcome`] |
 //! | rewrite | [`rewrite`] |
@@ -25,7 +26,9 @@ mod bridge_burst;
 mod captured;
 pub mod class;
 pub mod classify;
+mod decapsulate;
 pub(crate) mod dispatch;
+mod encapsulate;
 mod ends;
 pub(crate) mod fast_path;
 pub(crate) mod lanes;

@@ -11,6 +11,7 @@ use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::host_class::HostClass;
 use crate::ids::{PortId, Priority};
+use crate::pipeline::rewrite;
 use crate::punt::PuntReason;
 use crate::queue::veq::{FrameMeta, QueuedFrame, low_32_bits};
 use crate::snapshot::Snapshot;
@@ -25,13 +26,19 @@ const ASK_EVERY_NS: u64 = 1_000_000_000;
 
 impl<D: Device, V: Driver> Core<D, V> {
     /// Queues a lossless frame of `class`, which the port at `slot` received, until its next hop
-    /// is resolved.
+    /// is resolved. The frame's inner header is at `inner_l3` if it has left a tunnel, and else 0.
     #[cold]
-    pub(crate) fn await_next_hop(&mut self, frame: D::Frame, slot: usize, class: Priority) {
-        let address = destination(&frame);
+    pub(crate) fn await_next_hop(
+        &mut self,
+        frame: D::Frame,
+        slot: usize,
+        class: Priority,
+        inner_l3: u8,
+    ) {
+        let address = destination(&frame, inner_l3);
         let known = self.unresolved.find(address, self.accounting.now).copied();
         if known.is_some_and(|known| known.is_given_up) {
-            return self.punt(frame, slot, PuntReason::Unreachable, Some(class));
+            return self.punt_inner(frame, slot, PuntReason::Unreachable, Some(class), inner_l3);
         }
         let viq = ViqId::new(self.ports[slot].id, class);
         let cost_bytes = self.accounting.buffer.cost_bytes(u32::from(length_bytes(&frame)));
@@ -42,13 +49,14 @@ impl<D: Device, V: Driver> Core<D, V> {
         if self.accounting.is_observed() {
             self.capture_goes_on(Ending::Waits);
         }
-        if known.is_none() && self.ask_for(&frame, slot, class) {
+        if known.is_none() && self.ask_for(&frame, slot, class, inner_l3) {
             let until = self.accounting.now + ASK_EVERY_NS;
             self.unresolved.remember(Destination { address, until, is_given_up: false });
         }
         let arrived_ns =
             self.unresolved.arrived_ns.unwrap_or_else(|| low_32_bits(self.accounting.now));
-        let meta = FrameMeta { viq, bytes: length_bytes(&frame), arrived_ns, ..FrameMeta::NONE };
+        let bytes = length_bytes(&frame);
+        let meta = FrameMeta { viq, bytes, arrived_ns, l3: inner_l3, ..FrameMeta::NONE };
         if let Err(queued) = self
             .unresolved
             .frames
@@ -62,8 +70,11 @@ impl<D: Device, V: Driver> Core<D, V> {
 
     /// Punts a copy of `frame`, so that the control thread resolves its next hop. Returns whether
     /// the copy was queued.
-    fn ask_for(&mut self, frame: &D::Frame, slot: usize, priority: Priority) -> bool {
-        let Some(frame) = self.device.copy(frame) else { return false };
+    fn ask_for(&mut self, frame: &D::Frame, slot: usize, priority: Priority, inner_l3: u8) -> bool {
+        let Some(mut frame) = self.device.copy(frame) else { return false };
+        if inner_l3 != 0 {
+            rewrite::strip_outer(&mut frame, inner_l3);
+        }
         let (port, reason) = (self.inputs[slot].port, PuntReason::Resolve);
         let class = self.host_policers.is_some().then_some(HostClass::Exception);
         match self.push_punted(Punted { frame, port, reason, class }, slot, Some(priority)) {
@@ -103,11 +114,12 @@ impl<D: Device, V: Driver> Core<D, V> {
         {
             let Some((frame, slot, meta)) = self.take_unresolved() else { break };
             any = true;
-            let (address, until) = (destination(&frame), self.accounting.now + GIVEN_UP_NS);
+            let address = destination(&frame, meta.l3);
+            let until = self.accounting.now + GIVEN_UP_NS;
             self.unresolved.remember(Destination { address, until, is_given_up: true });
             let class = Some(meta.viq.priority());
             self.take_in_hand(&frame);
-            self.punt(frame, slot, PuntReason::Unreachable, class);
+            self.punt_inner(frame, slot, PuntReason::Unreachable, class, meta.l3);
             self.put_down();
         }
         self.flush_free_burst();
@@ -132,11 +144,19 @@ impl<D: Device, V: Driver> Core<D, V> {
     }
 }
 
-/// The destination address of an IP frame; IPv4 in the low bits.
-fn destination<F: Frame>(frame: &F) -> u128 {
-    let parsed = parse(frame.head(), frame.len());
-    let (head, l3) = (frame.head(), usize::from(parsed.l3));
-    let found = match parsed.kind {
+/// The destination address of an IP frame, whose inner header is at `inner_l3` if that is not 0;
+/// IPv4 in the low bits.
+fn destination<F: Frame>(frame: &F, inner_l3: u8) -> u128 {
+    let head = frame.head();
+    let (kind, l3) = if inner_l3 == 0 {
+        let parsed = parse(head, frame.len());
+        (parsed.kind, usize::from(parsed.l3))
+    } else {
+        let l3 = usize::from(inner_l3);
+        let is_v6 = head.get(l3).is_some_and(|octet| octet >> 4 == 6);
+        (if is_v6 { Kind::Ipv6 } else { Kind::Ipv4 }, l3)
+    };
+    let found = match kind {
         Kind::Ipv4 => array_at(head, l3 + 16).map(|&it| u32::from_be_bytes(it).into()),
         Kind::Ipv6 => array_at(head, l3 + 24).map(|&it| u128::from_be_bytes(it)),
         _ => None,

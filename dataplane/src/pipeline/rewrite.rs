@@ -53,18 +53,60 @@ fn ethernet_resized<F: Frame>(
     adjacency: &Adjacency,
     pcp: u8,
 ) -> Option<u8> {
-    let tag_bytes = if adjacency.vlan.is_some() { ethernet::TAG_BYTES } else { 0 };
-    let l3 = ethernet::HEADER_BYTES + tag_bytes;
-    resize_front(frame, usize::from(parsed.l3), l3)?;
     let ethertype = if parsed.kind == Kind::Ipv4 { ethernet::IPV4 } else { ethernet::IPV6 };
-    let header = frame.head_mut().get_mut(..l3)?;
+    let l3 = ethernet_bytes(adjacency);
+    resize_front(frame, usize::from(parsed.l3), l3)?;
+    write_ethernet(frame.head_mut().get_mut(..l3)?, adjacency, pcp, ethertype);
+    u8::try_from(l3).ok()
+}
+
+/// The same for a frame that enters a tunnel: its IP header comes behind `outer`, of IPv4. Returns
+/// the offset of that.
+pub(crate) fn encapsulated<F: Frame>(
+    frame: &mut F,
+    parsed: &Parsed,
+    outer: &[u8; ipv4::HEADER_BYTES],
+    adjacency: &Adjacency,
+    pcp: u8,
+) -> Option<u8> {
+    let l3 = ethernet_bytes(adjacency);
+    resize_front(frame, usize::from(parsed.l3), l3 + outer.len())?;
+    let (ethernet, rest) = frame.head_mut().split_at_mut_checked(l3)?;
+    write_ethernet(ethernet, adjacency, pcp, ethernet::IPV4);
+    rest.get_mut(..outer.len())?.copy_from_slice(outer);
+    u8::try_from(l3).ok()
+}
+
+/// Takes the outer header, of IPv4 without options, away from a frame whose inner header is at
+/// `l3`. Its Ethernet header stays, with the ethertype of the inner packet. Returns whether it did.
+pub(crate) fn strip_outer<F: Frame>(frame: &mut F, l3: u8) -> bool {
+    let l3 = usize::from(l3);
+    let head = frame.head_mut();
+    let Some(start) = l3.checked_sub(ipv4::HEADER_BYTES).filter(|_| l3 < head.len()) else {
+        return false;
+    };
+    let is_v6 = head[l3] >> 4 == 6;
+    head.copy_within(..start, ipv4::HEADER_BYTES);
+    let ethertype = if is_v6 { ethernet::IPV6 } else { ethernet::IPV4 };
+    head[l3 - 2..l3].copy_from_slice(&ethertype.to_be_bytes());
+    frame.shrink_front(ipv4::HEADER_BYTES)
+}
+
+/// Bytes of the Ethernet header in front of a frame for `adjacency`.
+const fn ethernet_bytes(adjacency: &Adjacency) -> usize {
+    let tag_bytes = if adjacency.vlan.is_some() { ethernet::TAG_BYTES } else { 0 };
+    ethernet::HEADER_BYTES + tag_bytes
+}
+
+/// Writes the Ethernet header of a frame for `adjacency`, as long as [`ethernet_bytes`] says.
+fn write_ethernet(header: &mut [u8], adjacency: &Adjacency, pcp: u8, ethertype: u16) {
     header[..12].copy_from_slice(adjacency.macs());
     if let Some(vlan) = adjacency.vlan {
         header[12..14].copy_from_slice(&ethernet::VLAN.to_be_bytes());
         header[14..16].copy_from_slice(&ethernet::with_pcp(vlan.value(), pcp).to_be_bytes());
     }
-    header[l3 - 2..].copy_from_slice(&ethertype.to_be_bytes());
-    u8::try_from(l3).ok()
+    let end = header.len();
+    header[end - 2..].copy_from_slice(&ethertype.to_be_bytes());
 }
 
 /// Tags or untags a bridged frame for its egress port: `Some(tci)` tagged, `None` untagged. Only

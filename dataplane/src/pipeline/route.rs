@@ -9,7 +9,7 @@
 //! frames, faster and with the same outcome.
 
 use crate::counters::DropReason;
-use crate::fib::{Hop, Leaf};
+use crate::fib::{Adjacency, Hop, Leaf};
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
 use crate::l2::Vid;
@@ -17,6 +17,7 @@ use crate::pipeline::class::Class;
 use crate::pipeline::outcome::{FrameOutcome, Verdict, ends_with};
 use crate::pipeline::rewrite;
 use crate::pipeline::rules;
+use crate::pipeline::{decapsulate, encapsulate};
 use crate::punt::PuntReason;
 use crate::rx_queues::Ingress;
 use crate::snapshot::{PortTables, Snapshot};
@@ -47,9 +48,16 @@ pub(crate) fn generic_path<F: Frame>(
         }
         Ok(leaf)
     });
-    match found {
-        Ok(leaf) => finish(snapshot, input, class, &parsed, leaf, frame),
-        Err(verdict) => ends_with(verdict, class.priority(), length_bytes(frame)),
+    let leaf = match found {
+        Ok(leaf) => leaf,
+        Err(verdict) => return ends_with(verdict, class.priority(), length_bytes(frame)),
+    };
+    let routed = Routed { snapshot, input, class, parsed, is_decapsulated: false };
+    let inner = decapsulate::inner(&routed, tables, leaf, frame.head());
+    match inner {
+        None => routed.finish(leaf, frame),
+        Some(Ok((inner, leaf))) => inner.finish(leaf, frame),
+        Some(Err(verdict)) => routed.ends(verdict, frame),
     }
 }
 
@@ -92,23 +100,34 @@ fn look_up(
             verdict => verdict,
         });
     }
-    let l3 = usize::from(parsed.l3);
     match parsed.kind {
-        Kind::Ipv4 => match array_at::<8>(head, l3 + 12) {
-            Some(&[s0, .., d0, d1, d2, d3]) if is_v4_source(s0) && d0 < 224 => {
-                Ok(snapshot.fib.v4([d0, d1, d2, d3]))
-            }
-            _ => drop(DropReason::Unroutable),
-        },
-        Kind::Ipv6 => match (array_at(head, l3 + 8), array_at(head, l3 + 24)) {
-            (Some(source), Some(target)) if is_v6_source(source) && target[0] != 0xFF => {
-                Ok(snapshot.fib.v6(*target))
-            }
-            _ => drop(DropReason::Unroutable),
-        },
+        Kind::Ipv4 | Kind::Ipv6 => route_of(snapshot, parsed, head),
         Kind::Arp => Err(Verdict::Punt(PuntReason::ForUs)),
         _ if port.has_tap => Err(Verdict::Punt(PuntReason::Host)),
         _ => drop(DropReason::NotIp),
+    }
+}
+
+/// Looks up the destination of an IP header.
+///
+/// # Errors
+/// The verdict of a packet that no router forwards.
+pub(super) fn route_of(snapshot: &Snapshot, parsed: &Parsed, head: &[u8]) -> Result<Leaf, Verdict> {
+    let l3 = usize::from(parsed.l3);
+    let unroutable = Err(Verdict::Drop(DropReason::Unroutable));
+    if parsed.kind == Kind::Ipv4 {
+        return match array_at::<8>(head, l3 + 12) {
+            Some(&[s0, .., d0, d1, d2, d3]) if is_v4_source(s0) && d0 < 224 => {
+                Ok(snapshot.fib.v4([d0, d1, d2, d3]))
+            }
+            _ => unroutable,
+        };
+    }
+    match (array_at(head, l3 + 8), array_at(head, l3 + 24)) {
+        (Some(source), Some(target)) if is_v6_source(source) && target[0] != 0xFF => {
+            Ok(snapshot.fib.v6(*target))
+        }
+        _ => unroutable,
     }
 }
 
@@ -178,56 +197,88 @@ fn not_to_us(dst_mac: MacAddress, kind: Kind) -> Verdict {
     }
 }
 
-/// Selects the next hop of `leaf` and makes the frame ready to be queued.
-fn finish<F: Frame>(
-    snapshot: &Snapshot,
-    input: Ingress,
-    class: Class,
-    parsed: &Parsed,
-    leaf: Leaf,
-    frame: &mut F,
-) -> FrameOutcome {
-    let hash = if leaf.is_group() { flow_hash(snapshot, parsed, frame.head()) } else { 0 };
-    let rx_bytes = length_bytes(frame);
-    let ends = |verdict| FrameOutcome::ends(verdict, Some(class.priority()), rx_bytes);
-    let hop = snapshot.fib.hop(leaf, hash);
-    if !matches!(hop, Hop::Local) && is_from_link_local(parsed, frame.head()) {
-        return ends(Verdict::Drop(DropReason::Unroutable));
+/// A frame of a routed port that is classified, and for the router.
+#[derive(Clone, Copy)]
+pub(super) struct Routed<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) input: Ingress,
+    pub(super) class: Class,
+    /// The header that is forwarded: of a frame that leaves a tunnel, the inner one.
+    pub(super) parsed: Parsed,
+    /// Whether an outer header is in front of that.
+    pub(super) is_decapsulated: bool,
+}
+
+impl Routed<'_> {
+    /// Selects the next hop of `leaf` and makes the frame ready to be queued.
+    fn finish<F: Frame>(self, leaf: Leaf, frame: &mut F) -> FrameOutcome {
+        let Self { snapshot, input, class, parsed, .. } = self;
+        let hash = if leaf.is_group() { flow_hash(snapshot, &parsed, frame.head()) } else { 0 };
+        let hop = snapshot.fib.hop(leaf, hash);
+        if !matches!(hop, Hop::Local) && is_from_link_local(&parsed, frame.head()) {
+            return self.ends(Verdict::Drop(DropReason::Unroutable), frame);
+        }
+        let adjacency = match hop {
+            Hop::Forward(adjacency) => adjacency,
+            Hop::Tunnel(id) => return encapsulate::finish(self, *id, frame),
+            other => return self.ends(without_adjacency(other, parsed.ttl), frame),
+        };
+        if let Some(verdict) = self.cannot_pass(adjacency, 0, frame) {
+            return self.ends(verdict, frame);
+        }
+        let tagged = rules::apply(snapshot, class, input, adjacency.out);
+        rewrite::ip(frame.head_mut(), &parsed, tagged.dscp, parsed.ttl - 1);
+        let pcp = snapshot.tags.pcp[tagged.tag.index()];
+        let rx_bytes = length_bytes(frame);
+        let Some(l3) = rewrite::ethernet_routed(frame, &parsed, adjacency, pcp) else {
+            return self.ends(Verdict::Drop(DropReason::TooLong), frame);
+        };
+        let bytes = rx_bytes + u16::from(l3) - u16::from(parsed.l3);
+        FrameOutcome { outcome: tagged.outcome.with_l3(l3), rx_bytes, bytes }
     }
-    let adjacency = match hop {
-        Hop::Forward(adjacency) => adjacency,
-        other => return ends(without_adjacency(other, parsed.ttl)),
-    };
-    if parsed.ttl <= 1 {
-        return ends(Verdict::Punt(PuntReason::TtlExpired));
+
+    /// Why the frame, with `more_bytes` of headers, cannot be sent to a next hop: its TTL or its
+    /// length.
+    pub(super) fn cannot_pass<F: Frame>(
+        &self,
+        adjacency: &Adjacency,
+        more_bytes: usize,
+        frame: &F,
+    ) -> Option<Verdict> {
+        if self.parsed.ttl <= 1 {
+            return Some(Verdict::Punt(PuntReason::TtlExpired));
+        }
+        let tag_bytes = usize::from(self.parsed.l3) - ethernet::HEADER_BYTES;
+        let is_too_big =
+            frame.len() - tag_bytes + more_bytes > usize::from(adjacency.frame_bytes_max);
+        is_too_big.then_some(Verdict::Punt(PuntReason::TooBig))
     }
-    let tag_bytes = usize::from(parsed.l3) - ethernet::HEADER_BYTES;
-    if frame.len() - tag_bytes > usize::from(adjacency.frame_bytes_max) {
-        return ends(Verdict::Punt(PuntReason::TooBig));
+
+    /// The outcome of the frame if it is not forwarded. If it left a tunnel, the outcome says where
+    /// its inner header is.
+    pub(super) fn ends<F: Frame>(&self, verdict: Verdict, frame: &F) -> FrameOutcome {
+        let mut ends =
+            FrameOutcome::ends(verdict, Some(self.class.priority()), length_bytes(frame));
+        if self.is_decapsulated && matches!(verdict, Verdict::Punt(_)) {
+            ends.outcome = ends.outcome.with_l3(self.parsed.l3);
+        }
+        ends
     }
-    let tagged = rules::apply(snapshot, class, input, adjacency.out);
-    rewrite::ip(frame.head_mut(), parsed, tagged.dscp, parsed.ttl - 1);
-    let pcp = snapshot.tags.pcp[tagged.tag.index()];
-    let Some(l3) = rewrite::ethernet_routed(frame, parsed, adjacency, pcp) else {
-        return ends(Verdict::Drop(DropReason::TooLong));
-    };
-    let bytes = rx_bytes + u16::from(l3) - u16::from(parsed.l3);
-    FrameOutcome { outcome: tagged.outcome.with_l3(l3), rx_bytes, bytes }
 }
 
 #[cold]
-fn without_adjacency(hop: &Hop, ttl: u8) -> Verdict {
+pub(super) fn without_adjacency(hop: &Hop, ttl: u8) -> Verdict {
     match hop {
         Hop::Local => Verdict::Punt(PuntReason::ForUs),
         Hop::Discard => Verdict::Drop(DropReason::Blackhole),
         _ if ttl <= 1 => Verdict::Punt(PuntReason::TtlExpired),
         Hop::Resolve { .. } => Verdict::Punt(PuntReason::Unresolved),
-        Hop::NoRoute | Hop::Forward(_) => Verdict::Punt(PuntReason::NoRoute),
+        Hop::NoRoute | Hop::Tunnel(_) | Hop::Forward(_) => Verdict::Punt(PuntReason::NoRoute),
     }
 }
 
 /// The flow hash of an IP frame.
-fn flow_hash(snapshot: &Snapshot, parsed: &Parsed, head: &[u8]) -> u32 {
+pub(super) fn flow_hash(snapshot: &Snapshot, parsed: &Parsed, head: &[u8]) -> u32 {
     flow_hash_at(snapshot, head, parsed.kind, usize::from(parsed.l3))
 }
 

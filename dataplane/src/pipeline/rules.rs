@@ -7,6 +7,7 @@ use super::class::Class;
 use super::outcome::{Outcome, TagChange};
 use crate::buffer::ViqId;
 use crate::ids::{PortId, Tag};
+use crate::limits::TAGS;
 use crate::rx_queues::Ingress;
 use crate::snapshot::Snapshot;
 
@@ -38,6 +39,31 @@ pub(crate) fn apply(snapshot: &Snapshot, class: Class, input: Ingress, output: P
     Tagged { tag, dscp: None, outcome }
 }
 
+/// The result of the rules for a frame that enters a tunnel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Through {
+    /// The DSCP to write to the inner header, if its marking changes.
+    pub(crate) inner_dscp: Option<u8>,
+    /// What follows from the tag of the outer header.
+    pub(crate) outer: Tagged,
+}
+
+/// [`apply`] for a frame that leaves in a tunnel: `outer_tag` has the tag of the outer header by
+/// the tag that the rules give.
+pub(crate) fn apply_through(
+    snapshot: &Snapshot,
+    class: Class,
+    input: Ingress,
+    output: PortId,
+    outer_tag: &[Tag; TAGS],
+) -> Through {
+    let tag = snapshot.new_tag(class, input.port, output);
+    let is_remarked = tag != class.tag() || class.must_remark();
+    let inner_dscp = is_remarked.then(|| snapshot.tags.dscp[tag.index()]);
+    let outer = changed(snapshot, class, outer_tag[tag.index()], input, output);
+    Through { inner_dscp, outer }
+}
+
 /// [`apply`] for a frame whose tag, marking or priority may change.
 #[inline(never)]
 fn changed(snapshot: &Snapshot, class: Class, tag: Tag, input: Ingress, output: PortId) -> Tagged {
@@ -46,11 +72,13 @@ fn changed(snapshot: &Snapshot, class: Class, tag: Tag, input: Ingress, output: 
     let change = match tag {
         _ if is_own && class.must_remark() => TagChange::Remarked,
         _ if is_own => TagChange::None,
+        // A tunnel may give a lossy frame another lossy marking.
+        _ if !class.is_lossless() => TagChange::Remarked,
         _ if snapshot.tags.is_lossless(tag) => TagChange::Raised,
         _ => TagChange::Demoted,
     };
     let charged = match change {
-        TagChange::Demoted => snapshot.demoted_viq_priority(tag, input.port),
+        TagChange::Demoted => snapshot.viq_priority(tag, input.port),
         _ => class.priority(),
     };
     let viq = ViqId::new(input.queue, charged);

@@ -21,6 +21,7 @@ use crate::settings::{
 };
 use crate::snapshot::{PortForwarding, PortMode, Snapshot, StaticMac};
 use crate::time::{Instant, Speed};
+use crate::tunnel::{Tunnel, Tunnels};
 use crate::worker::{Turn, Worker};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -49,6 +50,8 @@ pub struct RigBuilder {
     pub sends_for_others: bool,
     /// Stations put on ports.
     pub static_macs: Vec<StaticMac>,
+    /// Tunnels.
+    pub tunnels: Vec<Tunnel>,
 }
 
 /// The port with this number, counted from 1.
@@ -167,6 +170,7 @@ impl RigBuilder {
             routes: Routes::new(),
             sends_for_others: false,
             static_macs: Vec::new(),
+            tunnels: Vec::new(),
         }
     }
 
@@ -227,6 +231,7 @@ impl RigBuilder {
         let seed = self.settings.seed;
         Snapshot {
             static_macs: self.static_macs.clone(),
+            tunnels: Tunnels::new(self.tunnels.clone()),
             ..Snapshot::new(epoch, &self.forwarding, self.tags.clone(), rules, fib, seed)
         }
     }

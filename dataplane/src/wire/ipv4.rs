@@ -1,7 +1,20 @@
 //! IPv4: reading what the pipeline needs, and rewriting it with an incremental checksum (RFC 1624).
 
+use core::net::Ipv4Addr;
+
 /// The header without options.
 pub const HEADER_BYTES: usize = 20;
+/// [`HEADER_BYTES`], as lengths in headers are.
+pub(crate) const HEADER_LENGTH: u8 = 20;
+/// Offset of the length of the whole packet.
+pub(crate) const TOTAL_LENGTH: usize = 2;
+/// The protocol number of IPv4 in IP (RFC 2003).
+pub(crate) const PROTOCOL_IPV4: u8 = 4;
+/// The protocol number of IPv6 in IP (RFC 4213).
+pub(crate) const PROTOCOL_IPV6: u8 = 41;
+/// Flags of a packet that must not be fragmented, with its fragment offset.
+const DONT_FRAGMENT: u16 = 0x4000;
+
 /// Offsets of the fields the pipeline reads or writes.
 mod field {
     pub(super) const TOS: usize = 1;
@@ -40,6 +53,48 @@ fn fold(sum: u64) -> u16 {
     #[expect(clippy::cast_possible_truncation, reason = "what is above 16 bits was folded in")]
     let folded = ((sum & 0xFFFF) + (sum >> 16)) as u16;
     folded
+}
+
+/// A header without options. No router fragments its packet, so it needs no identification (RFC
+/// 6864).
+pub(crate) fn header(
+    tos: u8,
+    total_bytes: u16,
+    ttl: u8,
+    protocol: u8,
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+) -> [u8; HEADER_BYTES] {
+    let [length, flags] = [total_bytes, DONT_FRAGMENT].map(u16::to_be_bytes);
+    let ([a, b, c, d], [e, f, g, h]) = (source.octets(), destination.octets());
+    let mut header = [
+        0x45, tos, length[0], length[1], 0, 0, flags[0], flags[1], ttl, protocol, 0, 0, a, b, c, d,
+        e, f, g, h,
+    ];
+    let checksum = !fold(sum_20(&header));
+    [header[field::CHECKSUM], header[field::CHECKSUM + 1]] = checksum.to_ne_bytes();
+    header
+}
+
+/// The protocol that the packet carries.
+pub(crate) const fn protocol(header: &[u8; HEADER_BYTES]) -> u8 {
+    header[9]
+}
+
+/// Whether the header is longer than [`HEADER_BYTES`].
+pub(crate) const fn has_options(header: &[u8; HEADER_BYTES]) -> bool {
+    header[0] & 0x0F != 5
+}
+
+/// Whether the packet is a fragment of a longer one.
+pub(crate) const fn is_fragment(header: &[u8; HEADER_BYTES]) -> bool {
+    u16::from_be_bytes([header[6], header[7]]) & 0x3FFF != 0
+}
+
+/// Source and destination.
+pub(crate) const fn addresses(header: &[u8; HEADER_BYTES]) -> (Ipv4Addr, Ipv4Addr) {
+    let [.., a, b, c, d, e, f, g, h] = *header;
+    (Ipv4Addr::new(a, b, c, d), Ipv4Addr::new(e, f, g, h))
 }
 
 /// Sets the TOS octet and the TTL and mends the checksum for both.

@@ -2,6 +2,10 @@
 
 /// The fixed header.
 pub const HEADER_BYTES: usize = 40;
+/// [`HEADER_BYTES`], as lengths in headers are.
+pub(crate) const HEADER_LENGTH: u8 = 40;
+/// Offset of the length of what follows the header.
+pub(crate) const PAYLOAD_LENGTH: usize = 4;
 const HOP_LIMIT: usize = 7;
 
 /// The traffic class (DSCP and ECN).

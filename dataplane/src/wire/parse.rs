@@ -127,7 +127,7 @@ fn parse_ipv4(head: &[u8], frame_bytes: usize, at: usize, tci: u16) -> Parsed {
     if !whole {
         return bad(DropReason::BadChecksum);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "at most 22")]
+    #[expect(clippy::cast_possible_truncation, reason = "at most 42, in a tunnel")]
     Parsed { kind: Kind::Ipv4, l3: at as u8, tos: header[1], ttl: header[8], tci }
 }
 
@@ -144,8 +144,19 @@ fn parse_ipv6(head: &[u8], frame_bytes: usize, at: usize, tci: u16) -> Parsed {
     if payload_bytes > frame_bytes - at - ipv6::HEADER_BYTES {
         return bad(DropReason::Truncated);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "at most 22")]
+    #[expect(clippy::cast_possible_truncation, reason = "at most 42, in a tunnel")]
     Parsed { kind: Kind::Ipv6, l3: at as u8, tos: ipv6::traffic_class(header), ttl: header[7], tci }
+}
+
+/// Parses the IPv4 or IPv6 header at `at`, inside a packet that ends at `end`, of a frame of which
+/// `head` is the first piece. `tci` is the frame's, or [`NO_TAG`].
+#[inline(never)]
+pub(crate) fn parse_inner(head: &[u8], end: usize, at: usize, is_v6: bool, tci: u16) -> Parsed {
+    let header_bytes = if is_v6 { ipv6::HEADER_BYTES } else { ipv4::HEADER_BYTES };
+    if end < at + header_bytes {
+        return Parsed::other(Kind::Bad(DropReason::Truncated), 0, tci);
+    }
+    if is_v6 { parse_ipv6(head, end, at, tci) } else { parse_ipv4(head, end, at, tci) }
 }
 
 /// Source and destination of a frame that [`parse`] found to be IP at offset `l3`.

@@ -136,7 +136,8 @@ pub(crate) struct Forward {
 /// A next hop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NextHopRow {
-    /// `forward`, `resolve` (its MAC address is unknown), `local`, `discard` or `no_route`.
+    /// `forward`, `resolve` (its MAC address is unknown), `tunnel`, `local`, `discard` or
+    /// `no_route`.
     pub kind: String,
     /// Name of its port.
     pub port: Option<String>,

@@ -87,7 +87,7 @@ impl Walk<'_> {
         let charged = if lossless || is_own {
             class.priority()
         } else {
-            self.snapshot.demoted_viq_priority(new_tag, self.port)
+            self.snapshot.viq_priority(new_tag, self.port)
         };
         let headers = |bytes: &[u8]| hex(&bytes[..bytes.len().min(HEADERS_SHOWN)]);
         vec![
@@ -224,6 +224,11 @@ impl Walk<'_> {
                     address: station(port, None),
                     mac: None,
                     buckets: 0,
+                },
+                Hop::Tunnel(id) => NextHopRow {
+                    kind: "tunnel".to_owned(),
+                    address: self.snapshot.tunnels.get(id).and_then(|it| it.remote).map(IpAddr::V4),
+                    ..NextHopRow::default()
                 },
                 Hop::Local => NextHopRow { kind: "local".to_owned(), ..NextHopRow::default() },
                 Hop::Discard => NextHopRow { kind: "discard".to_owned(), ..NextHopRow::default() },

@@ -100,6 +100,7 @@ fn next_hop(hop: &NextHopRow) -> String {
     match (hop.kind.as_str(), &hop.mac) {
         ("forward", Some(mac)) => format!("{address}at {port}, MAC address {mac}"),
         ("resolve", _) => format!("{address}at {port}, MAC address unknown"),
+        ("tunnel", _) => format!("into the tunnel to {address}").trim_end().to_owned(),
         ("local", _) => "an address of the switch itself".to_owned(),
         ("discard", _) => "to be discarded".to_owned(),
         _ => "no route".to_owned(),

@@ -18,6 +18,8 @@ pub(in crate::switch) struct RouteTable {
     /// Drop what goes there. Excludes `via`.
     #[serde(default)]
     pub(in crate::switch) blackhole: bool,
+    /// Name of the `[[tunnel]]` that frames enter. Excludes `via`.
+    pub(in crate::switch) tunnel: Field<String>,
 }
 
 /// `[[neighbor]]`: an address that need not be asked for.

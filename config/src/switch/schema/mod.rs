@@ -15,6 +15,7 @@ mod port;
 mod queueing;
 mod runtime;
 mod sflow;
+mod tunnel;
 
 pub(super) use classes::{InitialTagTable, QosMapTable, TagTable, TreeField, TtlTable};
 pub(super) use fleet::FleetTable;
@@ -34,7 +35,9 @@ pub(super) use runtime::{
     WorkersTable,
 };
 pub(super) use sflow::{AdminState, SflowTable};
+pub(super) use tunnel::TunnelTable;
 
+use crate::fields::Network;
 use serde::Deserialize;
 use std::path::PathBuf;
 use toml::Spanned;
@@ -53,7 +56,8 @@ pub(in crate::switch) struct SwitchFile {
     pub(in crate::switch) seed: Option<u64>,
     /// The rule file (JSON). Without it tags never change.
     pub(in crate::switch) rules: Field<PathBuf>,
-    /// A file of routes, one `PREFIX via ADDRESS [ADDRESS ...]` or `PREFIX blackhole` a line.
+    /// A file of routes, one `PREFIX via ADDRESS [ADDRESS ...]`, `PREFIX blackhole` or
+    /// `PREFIX tunnel NAME` a line.
     pub(in crate::switch) routes: Field<PathBuf>,
     /// The shared buffer.
     #[serde(default)]
@@ -79,6 +83,12 @@ pub(in crate::switch) struct SwitchFile {
     /// Static routes.
     #[serde(default)]
     pub(in crate::switch) route: Vec<Spanned<RouteTable>>,
+    /// Addresses of the switch that are on no port, each a /32 or /128 (SONiC: LOOPBACK_INTERFACE).
+    #[serde(default)]
+    pub(in crate::switch) loopback: Vec<Spanned<Network>>,
+    /// IP-in-IP tunnels.
+    #[serde(default)]
+    pub(in crate::switch) tunnel: Vec<Spanned<TunnelTable>>,
     /// Static neighbors, of IPv4 and IPv6 alike.
     #[serde(default)]
     pub(in crate::switch) neighbor: Vec<Spanned<NeighborTable>>,
