@@ -8,6 +8,8 @@ mod generate;
 pub mod forwarding;
 mod path_spec;
 pub mod switch_files;
+#[cfg(test)]
+mod switch_files_tests;
 pub(crate) mod schema;
 
 use crate::error::ConfigError;

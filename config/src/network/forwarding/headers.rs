@@ -12,7 +12,7 @@ pub struct Headers {
     /// The destination of the innermost header.
     pub(super) inner: DestinationId,
     /// The DSCP of the innermost header.
-    inner_dscp: u8,
+    pub(super) inner_dscp: u8,
     /// The PCP of its VLAN tag.
     pub(super) pcp: Option<u8>,
     /// The headers of the tunnels that it is in, the outermost one last.

@@ -41,6 +41,7 @@ pub(super) enum Target<'a> {
 }
 
 /// A switch's tables.
+#[derive(Debug)]
 pub(super) struct SwitchTables {
     pub(super) snapshot: Snapshot,
     routes: Routes,
@@ -84,6 +85,7 @@ impl SwitchTables {
 }
 
 /// The tables of all switches, and the destinations.
+#[derive(Debug)]
 pub(super) struct Lookups {
     pub(super) switches: Vec<SwitchTables>,
     /// By destination: an address that stands for all that are treated alike.

@@ -25,6 +25,7 @@ use lookup::{Lookups, Target, Way};
 use std::sync::Arc;
 
 /// The switches of a network, as their files have them.
+#[derive(Debug)]
 pub struct FileForwarding {
     network: Network,
     files: Arc<SwitchFiles>,
