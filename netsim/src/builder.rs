@@ -50,6 +50,7 @@ use dataplane::rules::TcamEntry;
 use dataplane::settings::GfcSettings;
 use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
+use dataplane::tunnel::Tunnels;
 use dataplane::ttl_class::{Parity, TtlClasses};
 use random::Rng;
 use std::net::Ipv4Addr;
@@ -490,6 +491,7 @@ impl NetworkBuilder {
             forwarding: forwarding.collect(),
             tags: TagMap { ttl_classes, ..tags.clone() },
             rules: draft.rules.clone(),
+            tunnels: Tunnels::default(),
             seed,
             epoch: 0,
             fib: self.lldp_bounces.map(|_| Routes::new().compile()),

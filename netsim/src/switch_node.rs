@@ -21,6 +21,7 @@ use dataplane::rules::{RuleTable, TcamEntry};
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::{PortForwarding, Snapshot};
 use dataplane::time::Instant;
+use dataplane::tunnel::Tunnels;
 use dataplane::worker::Worker;
 use std::sync::Arc;
 
@@ -80,6 +81,7 @@ pub(crate) struct TableParts {
     pub(crate) forwarding: Vec<PortForwarding>,
     pub(crate) tags: TagMap,
     pub(crate) rules: Option<Vec<TcamEntry>>,
+    pub(crate) tunnels: Tunnels,
     pub(crate) seed: u64,
     pub(crate) epoch: u64,
     /// The routes in use, kept by a switch that may install other rules with them.
@@ -107,7 +109,8 @@ impl TableParts {
             .as_ref()
             .map(|entries| RuleTable::compile(entries, self.forwarding.len(), self.tags.lossy_tag));
         let tags = self.tags.clone();
-        let snapshot = Snapshot::new(self.epoch, &self.forwarding, tags, rules, fib, self.seed);
+        let mut snapshot = Snapshot::new(self.epoch, &self.forwarding, tags, rules, fib, self.seed);
+        snapshot.tunnels = self.tunnels.clone();
         self.epoch += 1;
         snapshot
     }

@@ -70,11 +70,11 @@ fn what_does_not_fit_is_refused_where_it_stands() {
     );
     assert_eq!(
         of_network("A:up", "A:upp"),
-        "n.toml:14:9: `A` has no port `upp`; did you mean `up`?"
+        "n.toml:15:9: `A` has no port `upp`; did you mean `up`?"
     );
     assert_eq!(
         of_network("A:up", "A:Ethernet0"),
-        "n.toml:14:9: `A` has no port `Ethernet0`; its ports are 1 to 2"
+        "n.toml:15:9: `A` has no port `Ethernet0`; its ports are 1 to 2"
     );
     let bridges = refused("a.toml", "addresses = [\"10.1.0.1/24\"]", "vlan = 7");
     assert_eq!(

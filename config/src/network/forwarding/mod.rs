@@ -285,7 +285,10 @@ impl Forwarding for FileForwarding {
         });
         let dscps: Vec<u8> = dscps.collect();
         let mut sent = Vec::new();
-        for (destination, _) in (0..).zip(&self.lookups.addresses) {
+        // Frames to hosts first: the first frame that makes a buffer wait is the one that is named.
+        let destinations = (0..).zip(&self.lookups.is_host);
+        let (hosts, others): (Vec<_>, Vec<_>) = destinations.partition(|&(_, is_host)| *is_host);
+        for (destination, _) in hosts.into_iter().chain(others) {
             for &dscp in &dscps {
                 sent.extend(pcps.iter().map(|&pcp| Headers::plain(destination, dscp, pcp)));
             }
