@@ -50,8 +50,8 @@ use dataplane::rules::TcamEntry;
 use dataplane::settings::GfcSettings;
 use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
-use dataplane::tunnel::Tunnels;
 use dataplane::ttl_class::{Parity, TtlClasses};
+use dataplane::tunnel::Tunnels;
 use random::Rng;
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
@@ -243,8 +243,7 @@ impl NetworkBuilder {
     ///
     /// A link is wrong, a buffer is smaller than what it promises, or a path has no link.
     pub fn build(self) -> Result<Network, BuildError> {
-        let mut topology =
-            Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
+        let mut topology = Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
         for (given, &address) in topology.given.iter_mut().zip(&self.given) {
             *given = Some(address);
         }
@@ -518,7 +517,8 @@ impl NetworkBuilder {
         let down: Vec<PortId> =
             down.filter(|(_, slot)| is_down(slot)).map(|(port, _)| port).collect();
         let lldp = self.lldp_node(Device::Router, id.0, name, attachments.len());
-        let mut node = SwitchNode::new(name.clone(), settings, tables, &routes, device, &down, lldp);
+        let mut node =
+            SwitchNode::new(name.clone(), settings, tables, &routes, device, &down, lldp);
         node.file_routes = draft.config.is_some().then(|| Box::new(routes));
         Ok(node)
     }

@@ -92,12 +92,14 @@ fn emulated_switches_do_with_each_frame_what_verify_says() {
         let macs = files.switches.iter().flat_map(|switch| &switch.settings.ports);
         let slots: HashMap<MacAddress, u32> = macs.map(|port| port.mac).zip(0..).collect();
         let traffic = "[[traffic]]\nkind = \"all-to-all\"\nrate = \"100M\"\nsize = \"3KB\"\n";
-        let mut text = format!("duration = \"200us\"\nnetwork = \"{network}\"\n{traffic}lossy = true\n");
+        let mut text =
+            format!("duration = \"200us\"\nnetwork = \"{network}\"\n{traffic}lossy = true\n");
         for dscp in [2, 3, 4, 6] {
             text += &format!("{traffic}dscp = {dscp}\n");
         }
         let scenario = ScenarioConfig::parse(&example("scenario.toml"), &text).unwrap();
-        let writers: Vec<Shared> = config.network.links().iter().map(|_| Shared::default()).collect();
+        let writers: Vec<Shared> =
+            config.network.links().iter().map(|_| Shared::default()).collect();
         let boxed = writers.iter().map(|file| Box::new(file.clone()) as Box<dyn Write>);
         let ends = config.network.links().iter().map(|link| link.ends[0]);
         let captures = ends.zip(boxed).collect();
@@ -106,8 +108,7 @@ fn emulated_switches_do_with_each_frame_what_verify_says() {
         let sent: u64 = outcome.flows.iter().map(|flow| flow.sent_frames).sum();
         let received: u64 = outcome.flows.iter().map(|flow| flow.received_frames).sum();
         assert_eq!(sent, received, "{network}: every frame has a way");
-        let seen: BTreeSet<Seen> =
-            writers.iter().flat_map(|file| captured(file, &slots)).collect();
+        let seen: BTreeSet<Seen> = writers.iter().flat_map(|file| captured(file, &slots)).collect();
         let predicted = predicted(&config, &forwarding);
         let unforeseen: Vec<&Seen> = seen.difference(&predicted).collect();
         assert!(unforeseen.is_empty(), "{network}: {unforeseen:?}");

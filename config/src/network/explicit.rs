@@ -1,8 +1,8 @@
 //! The explicit form of a topology: `[[switch]]`, `[[host]]` and `[[link]]`.
 
+use super::Tables;
 use super::schema::{LinkTable, SwitchTable};
 use super::switch_files::{self, SwitchFiles};
-use super::Tables;
 use crate::error::ConfigError;
 use crate::names::{Names, Node, find_end, is_name};
 use crate::source::Source;

@@ -4,13 +4,13 @@
 //! are expected to be lossless, a [`PathSpec`].
 
 mod explicit;
-mod generate;
 pub mod forwarding;
+mod generate;
 mod path_spec;
+pub(crate) mod schema;
 pub mod switch_files;
 #[cfg(test)]
 mod switch_files_tests;
-pub(crate) mod schema;
 
 use crate::error::ConfigError;
 use crate::file_kind::FileKind;

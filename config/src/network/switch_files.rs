@@ -52,10 +52,7 @@ impl SwitchFiles {
 /// # Errors
 /// A file is wrong or its switch cannot be part of such a network, some switches have a file and
 /// some do not, or the hosts do not suit.
-pub(super) fn read(
-    source: &Source,
-    file: &Tables<'_>,
-) -> Result<Option<SwitchFiles>, ConfigError> {
+pub(super) fn read(source: &Source, file: &Tables<'_>) -> Result<Option<SwitchFiles>, ConfigError> {
     let has_files = file.switch.iter().any(|table| table.get_ref().config.is_some());
     let hosts = file.host.iter().map(|table| host(source, table.get_ref(), has_files));
     let hosts = hosts.collect::<Result<Vec<_>, _>>()?;
@@ -101,9 +98,10 @@ fn obstacle(config: &SwitchConfig) -> Option<String> {
 
 fn host(source: &Source, table: &HostTable, has_files: bool) -> Result<HostConfig, ConfigError> {
     let addresses: Vec<IpAddr> = table.addresses.iter().map(|it| it.get_ref().0).collect();
-    let dscps = table.dscp.as_ref().map(|list| {
-        list.get_ref().iter().fold(0_u64, |bits, dscp| bits | 1 << dscp.get_ref().0)
-    });
+    let dscps = table
+        .dscp
+        .as_ref()
+        .map(|list| list.get_ref().iter().fold(0_u64, |bits, dscp| bits | 1 << dscp.get_ref().0));
     let extra = table.addresses.first().map(Spanned::span);
     let extra = extra.or_else(|| table.dscp.as_ref().map(Spanned::span));
     match extra {

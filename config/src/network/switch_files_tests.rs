@@ -90,7 +90,8 @@ fn what_does_not_fit_is_refused_where_it_stands() {
 fn only_a_network_of_files_has_addresses() {
     let text = "[[switch]]\nname = \"A\"\nports = 1\n[[host]]\nname = \"x\"\naddresses = \
                 [\"10.1.0.2\"]\n[[link]]\nends = [\"A:1\", \"x\"]\n";
-    let parse = |text: &str| NetworkConfig::parse("n.toml".as_ref(), text).map_err(|e| e.to_string());
+    let parse =
+        |text: &str| NetworkConfig::parse("n.toml".as_ref(), text).map_err(|e| e.to_string());
     assert_eq!(
         parse(text).unwrap_err(),
         "n.toml:6:14: only hosts at switches with a `config` have addresses and DSCPs of their own; \

@@ -1,6 +1,6 @@
 //! Whether a scheme can hold on a scenario's network, before anything is built.
 
-use super::{FRAME_BYTES_MOST, Route, RouteKind, ScenarioConfig, SchemeKind};
+use super::{FRAME_BYTES_MOST, FaultKind, Route, RouteKind, ScenarioConfig, SchemeKind};
 use crate::headroom::{Link, Software, needed_bytes};
 use dataplane::gfc::IS_BUILT;
 use dataplane::limits::PRIORITIES;
@@ -46,11 +46,14 @@ fn of_files(config: &ScenarioConfig, kind: SchemeKind) -> Result<(), String> {
     }
     let is_routed = config.routing.kind == RouteKind::Shortest
         && config.routing.reroute_ns.is_none()
-        && config.flows.iter().all(|flow| flow.route == Route::Routed);
+        && config.flows.iter().all(|flow| flow.route == Route::Routed)
+        && !config.faults.iter().any(|fault| matches!(fault.kind, FaultKind::Route { .. }));
     if !is_routed {
-        return Err("the routes are those of the switches' files; remove `path`, `kind` and \
-                    `reroute` of [routing]"
-            .to_owned());
+        return Err(
+            "the routes are those of the switches' files; remove `path` of flows, `kind` and \
+                    `reroute` of [routing], and faults of kind `route`"
+                .to_owned(),
+        );
     }
     let files = config.files.iter().flat_map(|files| &files.hosts).zip(0..);
     for (host, number) in files {

@@ -280,7 +280,17 @@ macro_rules! pace_fields {
         impl $table {
             pub(super) const fn pace(&self) -> PaceFields<'_> {
                 let Self {
-                    transport, rate, window, frame, start, stop, size, lossy, class, dscp, ..
+                    transport,
+                    rate,
+                    window,
+                    frame,
+                    start,
+                    stop,
+                    size,
+                    lossy,
+                    class,
+                    dscp,
+                    ..
                 } = self;
                 let lossy = *lossy;
                 PaceFields { transport, rate, window, frame, start, stop, size, lossy, class, dscp }

@@ -141,10 +141,7 @@ pub enum What {
 }
 
 /// Follows every frame.
-pub fn verify<F: Forwarding>(
-    network: &Network,
-    forwarding: &F,
-) -> Verdict<F::Headers> {
+pub fn verify<F: Forwarding>(network: &Network, forwarding: &F) -> Verdict<F::Headers> {
     let mut walk = Walk::new(network, forwarding);
     walk.run();
     let findings = walk.findings();

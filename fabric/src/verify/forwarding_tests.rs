@@ -210,7 +210,8 @@ fn what_costs_a_lossless_frame_is_found() {
     let line = Line(network(3, false));
     let verdict = verify(&line.0, &line);
     assert!(verdict.is_deadlock_free());
-    let found = verdict.findings.iter().map(|it| (it.what.clone(), it.input, it.headers, it.frames));
+    let found =
+        verdict.findings.iter().map(|it| (it.what.clone(), it.input, it.headers, it.frames));
     let [one, two, three] = [1, 2, 3].map(Priority::from_low_bits);
     let expected = [
         (What::Lossy, 6, 0, 1),

@@ -24,7 +24,12 @@ impl NetworkBuilder {
     }
 
     /// Adds the neighbors of a configured switch, as ARP would find them on its links.
-    pub(super) fn find_neighbors(&self, topology: &Topology, switch: SwitchId, routes: &mut Routes) {
+    pub(super) fn find_neighbors(
+        &self,
+        topology: &Topology,
+        switch: SwitchId,
+        routes: &mut Routes,
+    ) {
         let known: BTreeSet<IpAddr> = routes.neighbors().map(|(address, ..)| address).collect();
         for (port, attachment) in topology.attachments(switch) {
             let (mac, addresses) = match attachment.peer {

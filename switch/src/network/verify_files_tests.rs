@@ -85,9 +85,10 @@ fn without_remapping_the_cycle_of_both_tors_and_a_t1_is_named() {
     let priority = hops[0].2;
     assert!(hops.iter().all(|hop| hop.2 == priority && [3, 4].contains(&priority)), "{text}");
     // A ToR sends up what came down for its standby server; a T1 switch sends that down again.
-    assert_eq!(hops.iter().map(|hop| hop.4.is_some()).collect::<Vec<_>>(), [
-        false, true, false, true
-    ]);
+    assert_eq!(
+        hops.iter().map(|hop| hop.4.is_some()).collect::<Vec<_>>(),
+        [false, true, false, true]
+    );
     let head = "NOT deadlock-free: 4 buffers form a dependency cycle\n  tor1:up1 priority 3  waits, \
                 going out by port up1 in queue 3, for  t1a:tor1 priority 3\n      DSCP 3 to \
                 192.168.0.3 leaves as DSCP 3 to 10.1.0.33 (inner DSCP 3 to 192.168.0.3): route \
@@ -100,7 +101,9 @@ fn without_remapping_the_cycle_of_both_tors_and_a_t1_is_named() {
 fn a_t1_switch_without_pfc_for_the_outer_priorities_makes_bounced_frames_lossy() {
     let lossless = |priority: &'static str| -> Edit {
         let table = match priority {
-            "2" => "[[lossless]]\npriority = 2\nports = [\"tor1\", \"tor2\"]\nstatic_th = \"40KB\"\n",
+            "2" => {
+                "[[lossless]]\npriority = 2\nports = [\"tor1\", \"tor2\"]\nstatic_th = \"40KB\"\n"
+            }
             _ => "[[lossless]]\npriority = 6\nports = [\"tor1\", \"tor2\"]\nstatic_th = \"40KB\"\n",
         };
         ("t1a.toml", table, "")

@@ -72,10 +72,11 @@ impl SwitchTables {
             return Target::Ours;
         }
         let lengths = self.lengths[usize::from(address.is_ipv6())].iter();
-        let found = lengths.filter_map(|&length| IpNet::new(address, length).ok()).find_map(|net| {
-            let (&prefix, route) = self.prefixes.get_key_value(&net.trunc())?;
-            Some((prefix, route))
-        });
+        let found =
+            lengths.filter_map(|&length| IpNet::new(address, length).ok()).find_map(|net| {
+                let (&prefix, route) = self.prefixes.get_key_value(&net.trunc())?;
+                Some((prefix, route))
+            });
         match found {
             Some((prefix, Some(route))) => Target::Route(prefix, route),
             Some((prefix, None)) => Target::Connected(prefix),

@@ -81,12 +81,7 @@ impl FileForwarding {
     }
 
     /// What makes a frame leave as it does: the route, and the tunnels that end or begin.
-    pub fn cause(
-        &self,
-        input: u32,
-        headers: &Headers,
-        departure: &Departure<Headers>,
-    ) -> String {
+    pub fn cause(&self, input: u32, headers: &Headers, departure: &Departure<Headers>) -> String {
         let at = self.at(input);
         let mut words = Vec::new();
         let mut headers = headers.clone();
@@ -136,13 +131,7 @@ impl FileForwarding {
         ways.iter().flat_map(|&way| self.by_way(at, class, headers, way)).collect()
     }
 
-    fn by_way(
-        &self,
-        at: At<'_>,
-        class: Class,
-        headers: &Headers,
-        way: Way,
-    ) -> Vec<Turn<Headers>> {
+    fn by_way(&self, at: At<'_>, class: Class, headers: &Headers, way: Way) -> Vec<Turn<Headers>> {
         let is_missed = headers.outer.is_empty() && self.lookups.is_host[headers.inner as usize]
             || !headers.outer.is_empty();
         let missed = |end| Turn::End(if is_missed { end } else { End::Expected });
