@@ -150,7 +150,17 @@ fn what_has_no_route_or_no_neighbor_is_said() {
         ("t2.toml", "via = [\"10.0.1.1\", \"10.0.1.3\"]", "via = [\"10.0.1.1\"]"),
         ("t1a.toml", "via = [\"10.0.0.1\", \"10.0.0.5\"]", "via = [\"10.0.0.1\"]"),
         ("tor1.toml", "[[route]]\nto = \"0.0.0.0/0\"\nvia = [\"10.0.0.0\", \"10.0.0.2\"]\n", ""),
-        ("network.toml", "addresses = [\"192.168.0.1\"]", "addresses = [\"192.168.1.1\"]"),
+        // Two servers have each other's address.
+        (
+            "network.toml",
+            "\"server1\"\naddresses = [\"192.168.0.1\"]",
+            "\"server1\"\naddresses = [\"192.168.0.5\"]",
+        ),
+        (
+            "network.toml",
+            "\"server3\"\naddresses = [\"192.168.0.5\"]",
+            "\"server3\"\naddresses = [\"192.168.0.1\"]",
+        ),
     ];
     let found = findings(&verdict("network.toml", &edits));
     let said = |text: &str| found.iter().any(|line| line.contains(text));
