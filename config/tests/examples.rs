@@ -36,7 +36,7 @@ fn tag(value: u8) -> Tag {
 fn every_example_loads_without_a_warning() {
     let mut all = files(&examples(), "toml");
     all.extend(files(&examples().join("demo"), "toml"));
-    assert_eq!(all.len(), 11);
+    assert_eq!(all.len(), 12);
     for file in all {
         let config = SwitchConfig::load(&file).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(config.warnings, [], "{}", file.display());

@@ -43,7 +43,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if self.rx.is_empty() {
             return false;
         }
-        let arrival = Arrival { slot, is_new: true };
+        let arrival = Arrival { slot, is_new: true, is_matched: false };
         if self.accounting.is_observed() {
             self.receive_captured(snapshot, arrival, true);
         } else {
@@ -107,7 +107,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     fn receive_deferred(&mut self, snapshot: &Snapshot, slot: usize) -> bool {
         self.rx = core::mem::take(&mut self.deferred[slot]);
         let before = self.rx.len();
-        let arrival = Arrival { slot, is_new: true };
+        let arrival = Arrival { slot, is_new: true, is_matched: false };
         if self.accounting.is_observed() {
             self.receive_captured(snapshot, arrival, false);
         } else {

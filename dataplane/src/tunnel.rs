@@ -83,6 +83,9 @@ impl Tunnel {
     /// The TTL of an outer header in pipe mode (RFC 1700's default).
     pub const PIPE_TTL: u8 = 64;
 
+    /// Length of an outer header.
+    pub const HEADER_BYTES: u16 = 20;
+
     /// Whether a packet from `source` to `destination` comes out of this tunnel.
     pub(crate) fn ends(&self, source: Ipv4Addr, destination: Ipv4Addr) -> bool {
         self.local == destination && (self.any_remote || self.remote == Some(source))

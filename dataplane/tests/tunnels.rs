@@ -5,7 +5,7 @@ use dataplane::counters::DropReason;
 use dataplane::fib::Route;
 use dataplane::ids::Tag;
 use dataplane::punt::PuntReason;
-use dataplane::testing::wire::{Udp, header_checksum, host_mac, host_v4, port_mac};
+use dataplane::testing::wire::{Udp, header_checksum, host_mac, host_v4, in_tunnel, port_mac};
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::tunnel::{Tunnel, TunnelId, TunnelMode, TunnelPriorityGroup};
 use proptest::prelude::*;
@@ -47,29 +47,6 @@ fn builder(tunnel: Tunnel) -> RigBuilder {
 /// For 10.9.0.7, which is behind the tunnel.
 fn for_tunnel(dscp: u8) -> Udp {
     Udp { dst: [10, 9, 0, 7], ..Udp::routed(1, 2, dscp) }
-}
-
-/// An outer header in front of the IP packet of `inner`, a whole untagged frame.
-fn in_tunnel(
-    inner: &[u8],
-    (tos, ttl): (u8, u8),
-    (source, destination): ([u8; 4], [u8; 4]),
-) -> Vec<u8> {
-    let packet = &inner[ETHERNET..];
-    let is_v6 = packet[0] >> 4 == 6;
-    let inner_bytes = if is_v6 {
-        40 + u16::from_be_bytes([packet[4], packet[5]])
-    } else {
-        u16::from_be_bytes([packet[2], packet[3]])
-    };
-    let total = (inner_bytes + 20).to_be_bytes();
-    let mut header = vec![0x45, tos, total[0], total[1], 0, 0, 0x40, 0, ttl];
-    header.extend([if is_v6 { 41 } else { 4 }, 0, 0]);
-    header.extend(source);
-    header.extend(destination);
-    let checksum = header_checksum(&header).to_be_bytes();
-    header[10..12].copy_from_slice(&checksum);
-    [&inner[..12], &[0x08, 0x00], &header, packet].concat()
 }
 
 /// `frame` with the MAC addresses of one that leaves port `number` for its host 1.

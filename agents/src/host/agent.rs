@@ -6,7 +6,7 @@ use super::icmp::{self, IcmpError};
 use super::interface::Interface;
 use super::io::{HostIo, interface_towards};
 use super::ip::{Fragment, IpPacket};
-use super::neighbor::{Neighbor, NeighborKey, NeighborsFull};
+use super::neighbor::{Neighbor, NeighborKey, NeighborsFull, NextHop};
 use super::neighbor_cache::Resolution;
 use super::neighbor_manager::NeighborManager;
 use super::output::Output;
@@ -49,6 +49,11 @@ impl HostAgent {
             })
         });
         self.announce(|interface| !old.contains(interface));
+    }
+
+    /// Replaces the addresses of the switch that are on no port: echoes to them are answered.
+    pub fn set_locals(&mut self, addresses: Vec<IpAddr>) {
+        self.io.locals = addresses;
     }
 
     /// The link at `port` came up or went down. If it came up, our addresses are announced there,
@@ -99,7 +104,7 @@ impl HostAgent {
         port: PortId,
         reason: PuntReason,
         bytes: &[u8],
-        next_hop: Option<NeighborKey>,
+        next_hop: Option<NextHop>,
     ) -> Outcome {
         self.io.counters.frames_in += 1;
         let outcome = if self.io.is_full() {
@@ -160,7 +165,7 @@ impl HostAgent {
         port: PortId,
         reason: PuntReason,
         bytes: &[u8],
-        next_hop: Option<NeighborKey>,
+        next_hop: Option<NextHop>,
     ) -> Result<Outcome, Outcome> {
         let incoming = Incoming::open(bytes).ok_or(Outcome::Malformed)?;
         let index = self.io.interface_of(port, &incoming).ok_or(Outcome::NoInterface)?;
@@ -171,12 +176,12 @@ impl HostAgent {
             PuntReason::ForUs => self.handle_ours(now, index, &incoming),
             PuntReason::Lldp | PuntReason::Host => Err(Outcome::Unsupported),
             PuntReason::Unresolved => {
-                let key = next_hop.ok_or(Outcome::NoNextHop)?;
+                let key = next_hop.ok_or(Outcome::NoNextHop)?.neighbor;
                 let frame = (&incoming, bytes);
                 self.neighbors.handle_unresolved(&mut self.io, now, index, frame, key)
             }
             PuntReason::Resolve => {
-                let key = next_hop.ok_or(Outcome::NoNextHop)?;
+                let key = next_hop.ok_or(Outcome::NoNextHop)?.neighbor;
                 match self.neighbors.resolve(&mut self.io, now, key)? {
                     Resolution::Full => Err(Outcome::NeighborsFull),
                     _ => Ok(Outcome::Asked),
@@ -203,10 +208,11 @@ impl HostAgent {
             }
             PuntReason::TooBig => {
                 let packet = IpPacket::of_frame(&incoming)?;
-                let key = next_hop.ok_or(Outcome::NoNextHop)?;
-                let egress = self.io.interface_towards(key).ok_or(Outcome::NoInterface)?;
+                let NextHop { neighbor, tunnel_bytes } = next_hop.ok_or(Outcome::NoNextHop)?;
+                let egress = self.io.interface_towards(neighbor).ok_or(Outcome::NoInterface)?;
+                let mtu_bytes = egress.mtu_bytes.saturating_sub(tunnel_bytes);
                 // The switch does not fragment, so packets that allow it are reported too.
-                let error = IcmpError::TooBig { mtu_bytes: egress.mtu_bytes };
+                let error = IcmpError::TooBig { mtu_bytes };
                 self.io.send_icmp_error(now, index, &incoming, &packet, error);
                 Ok(Outcome::TooBig)
             }

@@ -33,6 +33,8 @@ struct InterfaceState {
 #[derive(Clone, Debug)]
 pub(super) struct HostIo {
     interfaces: Vec<InterfaceState>,
+    /// Addresses of the switch that are on no port.
+    pub(super) locals: Vec<IpAddr>,
     outputs: VecDeque<Output>,
     pub(super) counters: AgentCounters,
     icmp_errors_per_second: u32,
@@ -43,6 +45,7 @@ impl HostIo {
     pub(super) fn new(icmp_errors_per_second: u32) -> Self {
         Self {
             interfaces: Vec::new(),
+            locals: Vec::new(),
             outputs: VecDeque::new(),
             counters: AgentCounters::default(),
             icmp_errors_per_second,
@@ -95,9 +98,9 @@ impl HostIo {
         interface_towards(self.interfaces(), key)
     }
 
-    /// Whether `address` is an address of any interface.
+    /// Whether `address` is an address of any interface, or one that is on no port.
     pub(super) fn is_ours(&self, address: IpAddr) -> bool {
-        self.interfaces().any(|interface| interface.owns(address))
+        self.locals.contains(&address) || self.interfaces().any(|interface| interface.owns(address))
     }
 
     /// Whether a sender on the link of interface `index` reaches us by `address`: any address of

@@ -58,6 +58,6 @@ mod tests;
 pub use agent::HostAgent;
 pub use counters::{AgentCounters, Outcome};
 pub use interface::Interface;
-pub use neighbor::{Neighbor, NeighborKey, NeighborState, NeighborsFull};
+pub use neighbor::{Neighbor, NeighborKey, NeighborState, NeighborsFull, NextHop};
 pub use output::Output;
 pub use settings::AgentSettings;

@@ -13,6 +13,21 @@ pub struct NeighborKey {
     pub address: IpAddr,
 }
 
+/// Where a frame was to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHop {
+    /// The station.
+    pub neighbor: NeighborKey,
+    /// Length of the outer header that the frame gets on the way there, in bytes; 0 without a tunnel.
+    pub tunnel_bytes: u16,
+}
+
+impl From<NeighborKey> for NextHop {
+    fn from(neighbor: NeighborKey) -> Self {
+        Self { neighbor, tunnel_bytes: 0 }
+    }
+}
+
 /// The state of a neighbor (RFC 4861, 7.3.2), with two states of our own: `Failed` and `Static`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NeighborState {

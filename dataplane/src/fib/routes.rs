@@ -9,6 +9,7 @@ use super::route::{AnyRoute, Learned, Route, Target};
 use crate::ids::PortId;
 use crate::l2::Vid;
 use crate::limits::ECMP_MAX;
+use crate::tunnel::TunnelId;
 use crate::wire::MacAddress;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -263,6 +264,20 @@ impl Routes {
         match self.route_to(remote) {
             Some((_, AnyRoute::Static(Route::Tunnel { .. }))) => Vec::new(),
             _ => self.next_hops(remote),
+        }
+    }
+
+    /// The tunnel that the route of `destination` leads into, if it does.
+    pub fn tunnel_to(&self, destination: IpAddr) -> Option<TunnelId> {
+        let connected =
+            longest_match(&self.connected, destination).map(|(net, _)| net.prefix_len());
+        match self.route_to(destination)? {
+            (prefix, AnyRoute::Static(Route::Tunnel { id, .. }))
+                if Some(prefix.prefix_len()) > connected && !self.is_ours(destination) =>
+            {
+                Some(*id)
+            }
+            _ => None,
         }
     }
 

@@ -8,4 +8,6 @@ pub(crate) struct Arrival {
     /// Whether the arrival of the frames is still to be counted. It is not for frames that enter
     /// the pipeline again, from the control thread or after they waited for their next hop.
     pub(crate) is_new: bool,
+    /// Whether those of the frames that a capture follows have been taken out already.
+    pub(crate) is_matched: bool,
 }

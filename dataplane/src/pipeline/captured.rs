@@ -14,6 +14,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
+use crate::l2::Vid;
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::ends::loss;
@@ -24,7 +25,7 @@ use crate::probe::Probe;
 use crate::punt::PuntReason;
 use crate::queue::veq::FrameMeta;
 use crate::sampling::Sampling;
-use crate::snapshot::{PortMode, Snapshot};
+use crate::snapshot::{PortMode, PortTables, Snapshot};
 use crate::wire::parse::{Kind as FrameKind, parse};
 use crate::wire::{be16, ethernet};
 use crate::worker::Core;
@@ -63,6 +64,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if captured | sampled == 0 {
             return self.receive_rest(snapshot, arrival);
         }
+        let arrival = Arrival { is_matched: true, ..arrival };
         let has_control = self.rx.iter().any(is_mac_control);
         self.receive_split(snapshot, arrival, [captured, sampled], has_control);
     }
@@ -73,6 +75,9 @@ impl<D: Device, V: Driver> Core<D, V> {
     pub(super) fn captured_of_burst(&self, port: PortId) -> u64 {
         let Some(capture) = self.accounting.capture.as_deref() else { return 0 };
         let Some(compares) = capture.header_compares(port) else { return 0 };
+        if !Eight::any_with(&self.lanes.eights, self.rx.len(), compares) {
+            return 0;
+        }
         let mut bits = 0;
         let lanes = Eight::lanes_with(&self.lanes.eights, compares);
         let eights = lanes.into_iter().zip(self.rx.chunks(LANES));
@@ -83,6 +88,32 @@ impl<D: Device, V: Driver> Core<D, V> {
             }
         }
         bits
+    }
+
+    /// Splits the burst in `self.rx`, of a routed port, whose headers the fast path has read, around
+    /// the frames whose bits are set in `captured`. Those before the first of them are not read
+    /// again.
+    #[inline(never)]
+    pub(super) fn route_split(
+        &mut self,
+        snapshot: &Snapshot,
+        (tables, vlan): (&PortTables, Option<Vid>),
+        arrival: Arrival,
+        captured: u64,
+        has_control: bool,
+    ) {
+        let arrival = Arrival { is_matched: true, ..arrival };
+        let first = captured.trailing_zeros() as usize;
+        if has_control || first < 2 {
+            return self.receive_split(snapshot, arrival, [captured, 0], has_control);
+        }
+        let later: Burst<D::Frame> = self.rx.drain(first..).collect();
+        if let Some(eight) = self.lanes.eights.get_mut(first / LANES) {
+            eight.keep_first(first % LANES);
+        }
+        self.route_classified(snapshot, tables, vlan, arrival);
+        self.rx = later;
+        self.receive_split(snapshot, arrival, [captured >> first, 0], false);
     }
 
     /// Receives the burst in `self.rx`, whose arrival is counted and of which no frame is followed.
@@ -115,23 +146,22 @@ impl<D: Device, V: Driver> Core<D, V> {
             (frames, bits) = mac_control_first(frames, bits);
         }
         let mut frames = frames.into_iter();
-        while let Some(frame) = frames.next() {
-            let followers = Followers { capture: bits[0] & 1 == 1, sampling: bits[1] & 1 == 1 };
-            if followers.any() {
-                self.receive_rest(snapshot, arrival);
-            }
+        while frames.len() > 0 {
             if !self.deferred[arrival.slot].is_empty() {
-                let later = core::iter::once(frame).chain(frames).collect();
-                return self.defer_followed(later, bits[1], arrival.slot);
+                return self.defer_followed(frames.collect(), bits[1], arrival.slot);
             }
+            let before = (bits[0] | bits[1]).trailing_zeros();
+            if before > 0 {
+                self.rx.extend(frames.by_ref().take(before as usize));
+                bits = bits.map(|bits| bits.unbounded_shr(before));
+                self.receive_rest(snapshot, arrival);
+                continue;
+            }
+            let Some(frame) = frames.next() else { break };
+            let followers = Followers { capture: bits[0] & 1 == 1, sampling: bits[1] & 1 == 1 };
             bits = bits.map(|bits| bits >> 1);
-            if followers.any() {
-                self.receive_in_hand(snapshot, frame, arrival, followers);
-            } else {
-                self.rx.push(frame);
-            }
+            self.receive_in_hand(snapshot, frame, arrival, followers);
         }
-        self.receive_rest(snapshot, arrival);
     }
 
     /// Defers `frames`, the rest of a burst. Those whose bits are set in `sampled` are sampled now:
@@ -397,7 +427,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Receives the burst in `self.rx` again: frames from the control thread, or that waited for
     /// their next hop.
     pub(crate) fn receive_again(&mut self, snapshot: &Snapshot, slot: usize) {
-        let arrival = Arrival { slot, is_new: false };
+        let arrival = Arrival { slot, is_new: false, is_matched: false };
         if self.accounting.is_observed() {
             self.receive_captured(snapshot, arrival, false);
         } else {

@@ -27,7 +27,6 @@ impl<D: Device, V: Driver> Core<D, V> {
         arrival: Arrival,
     ) {
         let slot = arrival.slot;
-        let ingress = self.inputs[slot];
         let frame_bytes_max = self.ports[slot].frame_bytes_max;
         let control_bits = Eight::classify_burst::<_, false>(
             &mut self.lanes.eights,
@@ -35,15 +34,43 @@ impl<D: Device, V: Driver> Core<D, V> {
             &self.rx,
             frame_bytes_max,
         );
-        if self.accounting.is_capturing() {
-            let captured = self.captured_of_burst(ingress.port);
+        if self.accounting.is_capturing() && !arrival.is_matched {
+            let captured = self.captured_of_burst(self.inputs[slot].port);
             if captured != 0 {
-                return self.receive_split(snapshot, arrival, [captured, 0], control_bits != 0);
+                let port = (tables, vlan);
+                return self.route_split(snapshot, port, arrival, captured, control_bits != 0);
             }
         }
         if control_bits != 0 {
             self.process_mac_control_burst(control_bits, slot);
         }
+        self.route_read(snapshot, tables, vlan, arrival);
+    }
+
+    /// [`Self::route`] of a burst whose headers are read, and which has no MAC control frames.
+    #[inline(never)]
+    pub(super) fn route_classified(
+        &mut self,
+        snapshot: &Snapshot,
+        tables: &PortTables,
+        vlan: Option<Vid>,
+        arrival: Arrival,
+    ) {
+        self.route_read(snapshot, tables, vlan, arrival);
+        self.flush_free_burst();
+    }
+
+    /// Looks up, rewrites and dispatches the burst, whose headers are read.
+    #[inline(always)]
+    fn route_read(
+        &mut self,
+        snapshot: &Snapshot,
+        tables: &PortTables,
+        vlan: Option<Vid>,
+        arrival: Arrival,
+    ) {
+        let ingress = self.inputs[arrival.slot];
+        let frame_bytes_max = self.ports[arrival.slot].frame_bytes_max;
         let Self { rx, lanes, outcomes, .. } = self;
         let LaneState { eights, pairs } = &mut **lanes;
         for (frames, eight) in rx.chunks(LANES).zip(eights.iter_mut()) {

@@ -22,7 +22,8 @@ impl<D: Device, V: Driver> Core<D, V> {
     pub(crate) fn receive_single(&mut self, snapshot: &Snapshot, slot: usize, frame: D::Frame) {
         self.accounting.totals.received += 1;
         self.accounting.driver.probe().received(1);
-        self.receive_one(snapshot, frame, Arrival { slot, is_new: true });
+        let arrival = Arrival { slot, is_new: true, is_matched: false };
+        self.receive_one(snapshot, frame, arrival);
     }
 
     /// [`Self::receive_single`] for a frame whose arrival is already counted.

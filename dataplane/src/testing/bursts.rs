@@ -198,7 +198,7 @@ impl Switch {
         for burst in frames.chunks(self.burst_frames) {
             self.sampled.iter_mut().for_each(|sampled| sampled.receives(port, burst.len()));
             core.rx.extend(burst.iter().cloned());
-            let arrival = Arrival { slot: port.index(), is_new: true };
+            let arrival = Arrival { slot: port.index(), is_new: true, is_matched: false };
             if core.accounting.is_observed() {
                 core.receive_captured(snapshot, arrival, true);
             } else {

@@ -1,8 +1,9 @@
 //! A switch, its frames and its faults as a script has them: every mode, small buffers, so that a
 //! short script reaches every limit.
 
-use super::wire::{Udp, host_mac, host_v4, port_mac};
+use super::wire::{Udp, host_mac, host_v4, in_tunnel, port_mac};
 use super::{RigBuilder, Script};
+use crate::fib::Route;
 use crate::ids::{PortId, Priority, Tag};
 use crate::pfc::watchdog::{Action, WatchdogSettings};
 use crate::qos_map::QosMap;
@@ -10,12 +11,14 @@ use crate::rules::{TagMatch, TcamEntry};
 use crate::settings::{EcnSettings, GfcSettings, TelemetrySettings, Threshold};
 use crate::time::Speed;
 use crate::ttl_class::{Parity, TtlClasses};
+use crate::tunnel::{Tunnel, TunnelId, TunnelMode, TunnelPriorityGroup};
 use crate::wire::MacAddress;
 use crate::wire::mac_control::Pfc;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
+use ipnet::{IpNet, Ipv4Net};
 
 /// TTL of the first TTL class.
 const TTL0: u8 = 64;
@@ -83,6 +86,9 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
     if builder.tags.ttl_classes.is_none() && script.below(3)? == 0 {
         give_qos_maps(&mut builder, script)?;
     }
+    if builder.tags.ttl_classes.is_none() && !has(0) && script.below(3)? == 0 {
+        give_tunnel(&mut builder, script.octet()?);
+    }
     Some(builder)
 }
 
@@ -102,6 +108,47 @@ fn give_qos_maps(builder: &mut RigBuilder, script: &mut Script<'_>) -> Option<()
         port.qos_map = (bits != 0).then(|| Arc::new(map));
     }
     Some(())
+}
+
+/// The address of the switch that its tunnel begins with.
+const TUNNEL_END: [u8; 4] = [10, 255, 0, 1];
+
+/// A tunnel to host 1 of port 1, which some of 192.0.2.0/24 is behind.
+fn give_tunnel(builder: &mut RigBuilder, bits: u8) {
+    let has = |bit: u8| bits >> bit & 1 == 1;
+    let mode = |bit| if has(bit) { TunnelMode::Uniform } else { TunnelMode::Pipe };
+    let mut outer_tag = core::array::from_fn(|tag| Tag::from_low_bits(low_8_bits(tag)));
+    if has(0) {
+        outer_tag.swap(1, 2);
+    }
+    if has(1) {
+        outer_tag[2] = Tag::from_low_bits(0);
+    }
+    let remote = Ipv4Addr::from(host_v4(1, 1));
+    builder.tunnels = vec![Tunnel {
+        local: TUNNEL_END.into(),
+        remote: Some(remote),
+        any_remote: has(2),
+        dscp: mode(3),
+        ttl: mode(4),
+        outer_tag,
+        priority_group: if has(5) {
+            TunnelPriorityGroup::Inner
+        } else {
+            TunnelPriorityGroup::Outer
+        },
+    }];
+    builder.routes.set_locals([IpAddr::from(TUNNEL_END)]);
+    let route = TunnelId::from_index(0).map(|id| Route::Tunnel { id, remote });
+    let prefix = Ipv4Net::new_assert(Ipv4Addr::new(192, 0, 2, 0), 25);
+    if let Some(route) = route {
+        let _refused = builder.routes.set_route(IpNet::V4(prefix), route);
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the number of a tag")]
+const fn low_8_bits(value: usize) -> u8 {
+    value as u8
 }
 
 /// TTL classes on the two lossless priorities.
@@ -185,6 +232,11 @@ pub fn frame(script: &mut Script<'_>, from: u8, ports: u8, is_bridged: bool) -> 
                 6 => udp.dst_mac = port_mac(to),
                 7 => udp.dst = [192, 0, 2, other],
                 8 | 9 => udp.has_telemetry = udp.frame_bytes >= 100,
+                10 if !is_bridged => {
+                    let tos = DSCPS[usize::from(other & 3)] << 2 | other >> 2 & 3;
+                    let source = if other >> 4 & 1 == 0 { host_v4(1, 1) } else { host_v4(2, 1) };
+                    return Some(in_tunnel(&udp.bytes(), (tos, TTL0), (source, TUNNEL_END)));
+                }
                 _ => {}
             }
             Some(udp.bytes())

@@ -102,6 +102,30 @@ impl Udp {
     }
 }
 
+/// The frame that carries the IP packet of `inner`, an untagged frame, in a tunnel: an outer header
+/// with this TOS octet and TTL, from one address to another.
+pub fn in_tunnel(
+    inner: &[u8],
+    (tos, ttl): (u8, u8),
+    (source, destination): ([u8; 4], [u8; 4]),
+) -> Vec<u8> {
+    let packet = &inner[14..];
+    let is_v6 = packet[0] >> 4 == 6;
+    let inner_bytes = if is_v6 {
+        40 + u16::from_be_bytes([packet[4], packet[5]])
+    } else {
+        u16::from_be_bytes([packet[2], packet[3]])
+    };
+    let total = (inner_bytes + 20).to_be_bytes();
+    let mut header = alloc::vec![0x45, tos, total[0], total[1], 0, 0, 0x40, 0, ttl];
+    header.extend([if is_v6 { 41 } else { 4 }, 0, 0]);
+    header.extend(source);
+    header.extend(destination);
+    let checksum = header_checksum(&header).to_be_bytes();
+    header[10..12].copy_from_slice(&checksum);
+    [&inner[..12], &[0x08, 0x00], &header, packet].concat()
+}
+
 /// The sequence number that [`Udp::bytes`] put into an untagged frame.
 pub fn sequence(frame: &[u8]) -> u32 {
     frame[42..46].iter().fold(0, |number, &octet| number << 8 | u32::from(octet))

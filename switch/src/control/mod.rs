@@ -429,6 +429,7 @@ impl<P: Platform> Control<P> {
         tables.succeed(&mut self.tables);
         let old = std::mem::replace(&mut self.tables, tables);
         self.slow_path.agent.set_interfaces(self.tables.interfaces().to_vec());
+        self.slow_path.agent.set_locals(self.tables.config().loopback.clone());
         self.pin_neighbors(&old.config().neighbors);
         self.reload_sflow(old.config().sflow.as_ref());
         let now = self.platform.now();

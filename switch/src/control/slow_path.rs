@@ -8,7 +8,7 @@ use super::tables::Tables;
 use super::workers::Workers;
 use crate::host_taps::HostTaps;
 use crate::platform::Platform;
-use agents::host::{AgentSettings, HostAgent, NeighborKey, Output};
+use agents::host::{AgentSettings, HostAgent, NeighborKey, NextHop, Output};
 use dataplane::control_rings::{Command, Punted};
 use dataplane::host_class::HostClass;
 use dataplane::ids::PortId;
@@ -40,8 +40,10 @@ pub(super) struct SlowPath {
 
 impl SlowPath {
     pub(super) fn new(tables: &Tables) -> Self {
+        let mut agent = HostAgent::new(tables.interfaces().to_vec(), agent_settings(tables));
+        agent.set_locals(tables.config().loopback.clone());
         Self {
-            agent: HostAgent::new(tables.interfaces().to_vec(), agent_settings(tables)),
+            agent,
             bytes: Vec::new(),
             releases: Vec::new(),
             unmade_frames: 0,
@@ -172,9 +174,11 @@ fn agent_settings(tables: &Tables) -> AgentSettings {
 }
 
 /// The next hop of a punted frame, for the reasons that need it.
-fn next_hop(tables: &Tables, reason: PuntReason, bytes: &[u8]) -> Option<NeighborKey> {
+fn next_hop(tables: &Tables, reason: PuntReason, bytes: &[u8]) -> Option<NextHop> {
     match reason {
-        PuntReason::Unresolved | PuntReason::Resolve => tables.unresolved_hop(destination(bytes)?),
+        PuntReason::Unresolved | PuntReason::Resolve => {
+            tables.unresolved_hop(destination(bytes)?).map(NextHop::from)
+        }
         PuntReason::TooBig => tables.narrowest_hop(destination(bytes)?),
         PuntReason::ForUs
         | PuntReason::TtlExpired

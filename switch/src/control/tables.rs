@@ -1,12 +1,13 @@
 //! The tables of the packet path, from the configuration and the neighbors found.
 
-use agents::host::{Interface, NeighborKey};
+use agents::host::{self, Interface, NeighborKey};
 use config::SwitchConfig;
 use config::switch::TablesError;
 use dataplane::fib;
 use dataplane::ids::PortId;
 use dataplane::rules::TcamEntry;
 use dataplane::snapshot::{PortMode, Snapshot};
+use dataplane::tunnel::Tunnel;
 use dataplane::wire::MacAddress;
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -109,9 +110,12 @@ impl Tables {
     }
 
     /// The next hop with the smallest MTU, for a frame to `destination` that was too long.
-    pub(crate) fn narrowest_hop(&self, destination: IpAddr) -> Option<NeighborKey> {
+    pub(crate) fn narrowest_hop(&self, destination: IpAddr) -> Option<host::NextHop> {
         let hops = self.routes.next_hops(destination);
-        hops.iter().min_by_key(|hop| hop.interface.frame_bytes_max).map(key)
+        let neighbor = hops.iter().min_by_key(|hop| hop.interface.frame_bytes_max).map(key)?;
+        let is_tunneled = self.routes.tunnel_to(destination).is_some();
+        let tunnel_bytes = if is_tunneled { Tunnel::HEADER_BYTES } else { 0 };
+        Some(host::NextHop { neighbor, tunnel_bytes })
     }
 
     /// Compiles the tables for the packet path.

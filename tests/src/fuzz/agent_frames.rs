@@ -88,7 +88,7 @@ fn step(agent: &mut HostAgent, script: &mut Script<'_>, now: &mut Instant) -> Op
         5 => agent.set_interfaces(interfaces().split_off(usize::from(script.below(2)?))),
         _ => {
             let reason = PuntReason::ALL[usize::from(script.below(9)?)];
-            let next_hop = neighbor(script);
+            let next_hop = neighbor(script).map(Into::into);
             let bytes = script.piece(FRAME_BYTES_MAX)?;
             let outcome = agent.handle_frame(*now, port(number), reason, bytes, next_hop);
             assert!(outcome != Outcome::OutputsFull, "the outputs were taken");

@@ -1,6 +1,7 @@
 //! ICMP: what an error quotes, when none is sent, and the rate limit.
 
 use super::*;
+use crate::host::NextHop;
 use smoltcp::wire::{Icmpv4Packet, Icmpv4Repr, Icmpv6DstUnreachable, NdiscRepr};
 
 const TO_US: (MacAddress, MacAddress) = (HOST, MacAddress([0x02, 0, 0, 0, 1, 1]));
@@ -66,6 +67,34 @@ fn echoes_are_answered_up_to_the_mtu_and_no_further() {
         assert_eq!(bench.receive(1, &frame(ours, full + 1)), (Outcome::TooBig, vec![]));
         assert_eq!(bench.counted(), [("too_big", 1)]);
     }
+}
+
+#[test]
+fn an_address_on_no_port_is_ours_too() {
+    let mut bench = Bench::new();
+    let request = echo4("10.255.0.1", 8);
+    assert_eq!(bench.receive(1, &request), (Outcome::NotForUs, vec![]));
+    bench.agent.set_locals(vec!["10.255.0.1".parse().unwrap()]);
+    bench.counted();
+    let (outcome, outputs) = bench.receive(1, &request);
+    assert_eq!(outcome, Outcome::EchoAnswered);
+    let reply = &sent(&outputs)[0].1;
+    assert_eq!((&reply[26..30], &reply[30..34]), (&[10, 255, 0, 1][..], &[10, 0, 1, 9][..]));
+    assert_eq!(bench.counted(), [("echo_answered", 1)]);
+}
+
+#[test]
+fn a_packet_too_big_for_a_tunnel_hears_of_what_is_left_of_the_mtu() {
+    let mut bench = Bench::new();
+    let frame = transit("10.0.1.9", FAR, 0);
+    let next_hop = NextHop { neighbor: at(2, "10.0.2.9"), tunnel_bytes: 20 };
+    let reason = PuntReason::TooBig;
+    bench.agent.handle_frame(bench.now, port(1), reason, &frame, Some(next_hop));
+    let outputs = bench.outputs();
+    let error = &sent(&outputs)[0].1;
+    // Fragmentation needed, with what is left of 1,400 in the last two octets of its header.
+    assert_eq!(error[34..36], [3, 4]);
+    assert_eq!(u16::from_be_bytes([error[40], error[41]]), 1380);
 }
 
 #[test]

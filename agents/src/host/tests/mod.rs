@@ -108,7 +108,13 @@ impl Bench {
         frame: &[u8],
         next_hop: Option<NeighborKey>,
     ) -> (Outcome, Vec<Output>) {
-        let outcome = self.agent.handle_frame(self.now, port(number), reason, frame, next_hop);
+        let outcome = self.agent.handle_frame(
+            self.now,
+            port(number),
+            reason,
+            frame,
+            next_hop.map(Into::into),
+        );
         (outcome, self.outputs())
     }
 

@@ -231,7 +231,7 @@ impl CheckedAgent {
         let key = at(number.into(), &target);
         let (agent, now) = (&mut self.bench.agent, self.bench.now);
         let reason = PuntReason::Unresolved;
-        match agent.handle_frame(now, port(1), reason, &frame, Some(key)) {
+        match agent.handle_frame(now, port(1), reason, &frame, Some(key.into())) {
             Outcome::Pending | Outcome::Released => assert!(self.pending.insert(self.next_number)),
             _ => {}
         }

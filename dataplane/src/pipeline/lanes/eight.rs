@@ -10,6 +10,9 @@ use crate::wire::parse::{Kind, parse};
 use crate::wire::{ethernet, ipv4, ipv6};
 use wide::u32x8;
 
+/// Words of the IP header that are kept.
+const WORDS: usize = ipv4::HEADER_BYTES / 4;
+
 /// Octets that are read of each frame: Ethernet with a tag, and IPv4.
 const HEAD_BYTES: usize = ethernet::HEADER_BYTES + ethernet::TAG_BYTES + ipv4::HEADER_BYTES;
 
@@ -22,7 +25,7 @@ const fn ethertype(value: u16) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Eight {
     /// The first 20 octets of the IP header: all of it, in IPv4.
-    words: [u32x8; 5],
+    words: [u32x8; WORDS],
     is_v6: u32x8,
     pub(super) frame_bytes: u32x8,
     /// What the class follows from; see [`Marking`](super::marking::Marking). [`OTHER`] for a frame
@@ -41,7 +44,7 @@ impl Default for Eight {
     fn default() -> Self {
         let none = u32x8::ZERO;
         Self {
-            words: [none; 5],
+            words: [none; WORDS],
             is_v6: none,
             frame_bytes: none,
             marking: u32x8::splat(OTHER),
@@ -303,6 +306,49 @@ impl Eight {
     #[inline(always)]
     pub(super) const fn destination(&self) -> u32x8 {
         self.words[4]
+    }
+
+    /// Whether [`Self::lanes_with`] finds any of the first `count` frames. In most bursts it does
+    /// not.
+    #[inline(always)]
+    pub(crate) fn any_with(eights: &[Self], count: usize, compares: &[HeaderCompare]) -> bool {
+        let (whole, rest) = eights.split_at((count / LANES).min(eights.len()));
+        let rest = rest.first().filter(|_| !count.is_multiple_of(LANES));
+        let of_rest = rest.map_or(0, |eight| {
+            let (found, is_untold) = Self::found_in(core::slice::from_ref(eight), compares);
+            if is_untold { ALL } else { found.to_bitmask() & ((1 << (count % LANES)) - 1) }
+        });
+        let (found, is_untold) = Self::found_in(whole, compares);
+        of_rest != 0 || is_untold || found.any()
+    }
+
+    /// By lane: all ones if a frame of any of `eights` fulfills one of `compares` or is not taken.
+    /// And whether the compares cannot tell.
+    #[inline(always)]
+    fn found_in(eights: &[Self], compares: &[HeaderCompare]) -> (u32x8, bool) {
+        let (mut found, mut untold) = (u32x8::ZERO, 0);
+        for eight in eights {
+            found |= eight.marking.simd_eq(u32x8::splat(OTHER));
+            untold |= eight.v6 | u32::from(eight.is_tagged);
+        }
+        for &HeaderCompare { word, mask, value } in compares {
+            let word = usize::from(word);
+            if word >= WORDS {
+                return (found, true);
+            }
+            for eight in eights {
+                let octets: u32x8 = eight.words[word] & u32x8::splat(mask);
+                found |= octets.simd_eq(u32x8::splat(value));
+            }
+        }
+        (found, untold != 0)
+    }
+
+    /// Leaves the first `count` frames, and takes no other.
+    #[inline(always)]
+    pub(crate) fn keep_first(&mut self, count: usize) {
+        let is_kept = of_lanes(|lane| if lane < count { u32::MAX } else { 0 });
+        self.marking = is_kept.select(self.marking, u32x8::splat(OTHER));
     }
 
     /// By eight: the lanes of the frames that fulfill one of `compares`, or that it does not tell
