@@ -35,7 +35,7 @@ const _: () = assert!(TAGS == 64, "a bit for each DSCP");
 
 impl SwitchFiles {
     /// The port of a slot.
-    pub fn port(&self, network: &Network, slot: u32) -> &PortConfig {
+    pub(crate) fn port(&self, network: &Network, slot: u32) -> &PortConfig {
         &self.switches[network.owner(slot) as usize].ports[network.port(slot).index()]
     }
 

@@ -8,6 +8,7 @@ use dataplane::settings::Threshold;
 use dataplane::ttl_class::Parity;
 use fabric::feasibility::LiveLinks;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 /// Whether `kind` can hold on the network of `config`; `Err` is the whole message.
 ///
@@ -57,7 +58,7 @@ fn of_files(config: &ScenarioConfig, kind: SchemeKind) -> Result<(), String> {
     }
     let files = config.files.iter().flat_map(|files| &files.hosts).zip(0..);
     for (host, number) in files {
-        if !host.addresses.iter().any(std::net::IpAddr::is_ipv4) {
+        if !host.addresses.iter().any(IpAddr::is_ipv4) {
             let name = config.network.host_name(number);
             return Err(format!("host `{name}` has no IPv4 address, which frames here need"));
         }

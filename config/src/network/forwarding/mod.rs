@@ -16,12 +16,13 @@ use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
 use dataplane::pipeline::class::Class;
 use dataplane::pipeline::classify::{Classifier, ClassifyBy};
-use dataplane::snapshot::Snapshot;
+use dataplane::snapshot::{PortMode, Snapshot};
 use dataplane::tunnel::{Tunnel, TunnelMode, TunnelPriorityGroup};
 use fabric::Network;
 use fabric::verify::forwarding::{Departure, End, Forwarding, Turn};
 use headers::{NESTED_MAX, Outer};
 use lookup::{Lookups, Target, Way};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The switches of a network, as their files have them.
@@ -118,7 +119,7 @@ impl FileForwarding {
         let ways = self.lookups.ways(at.switch, outer.destination);
         let address = self.lookups.addresses[outer.destination as usize];
         match address {
-            std::net::IpAddr::V4(address) if ways == [Way::Ours] => {
+            IpAddr::V4(address) if ways == [Way::Ours] => {
                 at.snapshot.tunnels.ending(outer.source, address)
             }
             _ => None,
@@ -132,8 +133,7 @@ impl FileForwarding {
     }
 
     fn by_way(&self, at: At<'_>, class: Class, headers: &Headers, way: Way) -> Vec<Turn<Headers>> {
-        let is_missed = headers.outer.is_empty() && self.lookups.is_host[headers.inner as usize]
-            || !headers.outer.is_empty();
+        let is_missed = !headers.outer.is_empty() || self.lookups.is_host[headers.inner as usize];
         let missed = |end| Turn::End(if is_missed { end } else { End::Expected });
         match way {
             Way::Port(output) => vec![self.out(at, class, headers, output)],
@@ -201,8 +201,7 @@ impl FileForwarding {
         output: PortId,
     ) -> Turn<Headers> {
         let config = &at.config.ports[output.index()];
-        let is_tagged =
-            matches!(config.mode, dataplane::snapshot::PortMode::Routed { vlan: Some(_) });
+        let is_tagged = matches!(config.mode, PortMode::Routed { vlan: Some(_) });
         let tags = &at.snapshot.tags;
         let is_lossless = class.is_lossless() && tags.is_lossless(tag);
         let held = class.priority();
