@@ -4,10 +4,10 @@
 //! a frame ([`Forwarding`]), and every frame that a host can send is followed by all equal-cost
 //! ways. Frames with equal headers at a port are one state, so each is followed once.
 //!
-//! A buffer is a port with a priority: the VIQ of frames that came in there. A lossless frame in the
-//! VIQ of `input` that waits in the queue of `output` waits until the far port no longer pauses that
-//! queue, and so for the far port's VIQ of the queue's priority, whichever VIQ the frame itself will
-//! be in. A cycle of such waits is a possible deadlock.
+//! A buffer is a port with a priority: the VIQ of frames that came in there. A lossless frame in
+//! the VIQ of `input` that waits in the queue of `output` waits until the far port no longer pauses
+//! that queue. So it waits for the far port's VIQ of the queue's priority, whichever VIQ the frame
+//! itself will be in. A cycle of such waits is a possible deadlock.
 
 use crate::graph::Digraph;
 use crate::network::{Network, u32_of};

@@ -1,4 +1,4 @@
-//! A scenario whose switches are files: what they are in the emulator, and which DSCPs are lossless.
+//! Switches that are files: what they are in the emulator, and which DSCPs are lossless.
 
 use super::ScenarioError;
 use config::SwitchConfig;

@@ -9,7 +9,7 @@ use std::path::Path;
 /// An edit of a file: its name, what stands there, and what is to.
 type Edit = (&'static str, &'static str, &'static str);
 
-/// The verdict on `config/examples/pcbb/NETWORK` after these edits, each of which changes something.
+/// The verdict on a network of `config/examples/pcbb` after these edits, each of which has effect.
 fn verdict(network: &str, edits: &[Edit]) -> FilesVerdict {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/examples/pcbb");
     let place = tempfile::tempdir().unwrap();

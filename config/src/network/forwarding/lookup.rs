@@ -176,8 +176,8 @@ fn prefixes(lookups: &Lookups, alone: &BTreeSet<IpAddr>) -> BTreeSet<IpNet> {
     known.chain(alone.iter().map(|&address| address.into())).collect()
 }
 
-/// Of each prefix the first address that is in no longer one. Addresses with the same longest prefix
-/// are treated alike by every switch.
+/// Of each prefix the first address that is in no longer one. Addresses with the same longest
+/// prefix are treated alike by every switch.
 fn representatives(prefixes: &BTreeSet<IpNet>) -> Vec<IpAddr> {
     prefixes.iter().filter_map(|prefix| first_of_its_own(prefixes, *prefix)).collect()
 }

@@ -1,8 +1,9 @@
-//! What switches do with frames, by their own files: classification, routes, tunnels, rules, queues.
+//! What switches do with frames, by their own files: classes, routes, tunnels, rules, queues.
 //!
-//! [`FileForwarding`] is a network of switch files as [`fabric::verify::forwarding`] walks it. Where
-//! the files do not say, all that may be counts: a host sends to every destination with every DSCP
-//! that it may use, every equal-cost path is taken, TTLs do not end. Hosts send no tunneled frames.
+//! [`FileForwarding`] is a network of switch files as [`fabric::verify::forwarding`] walks it.
+//! Where the files do not say, all that may be counts: a host sends to every destination with every
+//! DSCP that it may use, every equal-cost path is taken, TTLs do not end. Hosts send no tunneled
+//! frames.
 
 mod headers;
 mod lookup;
@@ -215,8 +216,8 @@ impl FileForwarding {
         })
     }
 
-    /// The class of a frame that comes out of a tunnel: the tag of its inner header, in the VIQ that
-    /// the tunnel says.
+    /// The class of a frame that comes out of a tunnel: the tag of its inner header, in the VIQ
+    /// that the tunnel says.
     fn class_inside(&self, at: At<'_>, tunnel: &Tunnel, outer: Class, inner: Class) -> Class {
         if !inner.is_lossless() {
             return inner;
