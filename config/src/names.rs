@@ -88,11 +88,19 @@ pub(crate) fn linked_end(network: &Network, names: &Names<'_>, text: &str) -> Re
     Err(format!("`{text}` has no link; name a port that has one"))
 }
 
-/// A switch's port by its number as text; `Err` is the whole message.
+/// A switch's port by its name, or its number as text; `Err` is the whole message.
 pub(crate) fn slot_of(network: &Network, switch: u32, port: &str) -> Result<u32, String> {
+    if let Some(slot) = network.slot_named(switch, port) {
+        return Ok(slot);
+    }
     let number = port.parse().ok().and_then(PortId::from_number);
     number.and_then(|port| network.slot(switch, port)).ok_or_else(|| {
         let (name, ports) = (network.switch_name(switch), network.ports(switch));
-        format!("`{name}` has no port `{port}`; its ports are 1 to {ports}")
+        let named = network.slots_of(switch).map(|slot| network.port_name(slot));
+        let named: Vec<String> = named.filter(|name| name.parse::<usize>().is_err()).collect();
+        match did_you_mean::nearest(port, named.iter().map(String::as_str)) {
+            Some(near) => format!("`{name}` has no port `{port}`; did you mean `{near}`?"),
+            None => format!("`{name}` has no port `{port}`; its ports are 1 to {ports}"),
+        }
     })
 }

@@ -19,7 +19,7 @@ use core::net::Ipv4Addr;
 pub const TUNNELS_MAX: usize = 64;
 
 /// A tunnel, counted from 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TunnelId(u8);
 
 impl TunnelId {

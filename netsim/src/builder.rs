@@ -1,5 +1,6 @@
 //! From names, links and flows to a network at time 0.
 
+mod files;
 mod rdma;
 
 use crate::bipartition::bipartition;
@@ -50,6 +51,7 @@ use dataplane::settings::GfcSettings;
 use dataplane::snapshot::{PortForwarding, PortMode};
 use dataplane::time::Speed;
 use dataplane::ttl_class::{Parity, TtlClasses};
+use dataplane::tunnel::Tunnels;
 use random::Rng;
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
@@ -90,6 +92,8 @@ pub struct NetworkBuilder {
     threads: NonZeroUsize,
     roce: Roce,
     collectives: Vec<CollectiveSpec>,
+    /// By host: its address, if files say so.
+    given: Vec<Ipv4Addr>,
 }
 
 impl NetworkBuilder {
@@ -115,6 +119,7 @@ impl NetworkBuilder {
             threads: NonZeroUsize::MIN,
             roce: Roce::default(),
             collectives: Vec::new(),
+            given: Vec::new(),
         }
     }
 
@@ -238,7 +243,10 @@ impl NetworkBuilder {
     ///
     /// A link is wrong, a buffer is smaller than what it promises, or a path has no link.
     pub fn build(self) -> Result<Network, BuildError> {
-        let topology = Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
+        let mut topology = Topology::new(&self.switch_names, &self.host_names, self.links.clone())?;
+        for (given, &address) in topology.given.iter_mut().zip(&self.given) {
+            *given = Some(address);
+        }
         let tags = TagMap { ttl_classes: self.ttl_classes(Parity::All), ..tag_map(&self.lossless) };
         let tags = Arc::new(tags);
         let host_tags = self.hosts.tags(&self.classes, &tags);
@@ -317,7 +325,7 @@ impl NetworkBuilder {
                 captured: CaptureBuffer::default(),
                 recorded: Vec::new(),
                 pauses: pauses.clone(),
-                watch: TagWatch::new(tags),
+                watch: TagWatch::new(tags).by_files(!self.given.is_empty()),
                 trace: Trace::new(sides.len()),
                 tags: Arc::clone(tags),
                 pool: Pool::default(),
@@ -414,7 +422,7 @@ impl NetworkBuilder {
         let (switch, port) = topology.access[from.0];
         Addresses {
             source_mac: mac(self.switches.len() + from.0, PortId::FIRST),
-            gateway_mac: mac(switch.0, port),
+            gateway_mac: self.port_mac(switch, port),
             source: topology.host_address(from),
             destination,
         }
@@ -482,6 +490,7 @@ impl NetworkBuilder {
             forwarding: forwarding.collect(),
             tags: TagMap { ttl_classes, ..tags.clone() },
             rules: draft.rules.clone(),
+            tunnels: Tunnels::default(),
             seed,
             epoch: 0,
             fib: self.lldp_bounces.map(|_| Routes::new().compile()),
@@ -489,7 +498,14 @@ impl NetworkBuilder {
         let mut routes = table(router, topology, id, FRAME_BYTES_MOST);
         if let Some(config) = &draft.config {
             (settings, tables, routes) = configured_switch::parts(config, name, tables)?;
+            if !self.given.is_empty() {
+                self.find_neighbors(topology, id, &mut routes);
+            }
         }
+        // A file may have more ports than have links.
+        let attachments: Vec<_> = (0..settings.ports.len())
+            .map(|index| attachments.get(index).cloned().flatten())
+            .collect();
         let ports = attachments.iter().zip(&settings.ports).map(|(slot, port)| {
             SimPort::new(Transmitter::new(port.speed), slot.as_ref().map(Attachment::wire))
         });
@@ -497,11 +513,14 @@ impl NetworkBuilder {
         let is_down = |slot: &Option<Attachment>| {
             slot.as_ref().is_none_or(|attachment| router.is_down(attachment.link))
         };
-        let down = (0..).map_while(PortId::from_index).zip(attachments);
+        let down = (0..).map_while(PortId::from_index).zip(&attachments);
         let down: Vec<PortId> =
             down.filter(|(_, slot)| is_down(slot)).map(|(port, _)| port).collect();
         let lldp = self.lldp_node(Device::Router, id.0, name, attachments.len());
-        Ok(SwitchNode::new(name.clone(), settings, tables, &routes, device, &down, lldp))
+        let mut node =
+            SwitchNode::new(name.clone(), settings, tables, &routes, device, &down, lldp);
+        node.file_routes = draft.config.is_some().then(|| Box::new(routes));
+        Ok(node)
     }
 
     fn host_parts(

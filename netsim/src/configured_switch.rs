@@ -24,6 +24,7 @@ pub(crate) fn parts(
         forwarding: config.forwarding(),
         tags: config.tag_map.clone(),
         rules: config.rules.as_ref().map(|rules| rules.entries.clone()),
+        tunnels: config.tunnel_table(),
         seed: config.settings.seed,
         ..tables
     };

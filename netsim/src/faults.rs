@@ -6,6 +6,7 @@ use crate::network::Network;
 use crate::routing::table;
 use crate::switch_spec::FRAME_BYTES_MOST;
 use crate::topology::SwitchId;
+use dataplane::fib::Routes;
 
 impl Network {
     /// Plans an action for `at_ps`, or for now if that is past. It precedes all events of that
@@ -97,7 +98,7 @@ impl Network {
         for link in self.links_of(switch) {
             self.set_link(link, false);
         }
-        let routes = table(&self.router, &self.topology, switch, FRAME_BYTES_MOST);
+        let routes = self.routes_of(switch);
         let now_ps = self.now_ps;
         let node = self.switch_node_mut(switch.0);
         let device = node.worker.device().reset();
@@ -124,9 +125,15 @@ impl Network {
         self.schedule.to_install.extend(changed);
     }
 
+    /// The current routes of a switch: those of its file, if it has one.
+    fn routes_of(&mut self, switch: SwitchId) -> Routes {
+        let given = self.switch_node_mut(switch.0).file_routes.as_deref().cloned();
+        given.unwrap_or_else(|| table(&self.router, &self.topology, switch, FRAME_BYTES_MOST))
+    }
+
     /// Installs the current routes in a switch.
     fn install(&mut self, switch: SwitchId) {
-        let routes = table(&self.router, &self.topology, switch, FRAME_BYTES_MOST);
+        let routes = self.routes_of(switch);
         self.switch_node_mut(switch.0).install(&routes);
         self.wake(switch.0);
     }

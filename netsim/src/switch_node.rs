@@ -21,6 +21,7 @@ use dataplane::rules::{RuleTable, TcamEntry};
 use dataplane::settings::SwitchSettings;
 use dataplane::snapshot::{PortForwarding, Snapshot};
 use dataplane::time::Instant;
+use dataplane::tunnel::Tunnels;
 use dataplane::worker::Worker;
 use std::sync::Arc;
 
@@ -64,6 +65,8 @@ pub(crate) struct SwitchNode {
     /// Frames punted since the start, by reason, in the order of the reasons.
     pub(crate) punted: [u64; PuntReason::ALL.len()],
     tables: TableParts,
+    /// The routes of the file that it is configured by, if it is.
+    pub(crate) file_routes: Option<Box<Routes>>,
     pool: Pool,
     /// When the LLDP node last changed the rules.
     pub(crate) rules_changed_at: Instant,
@@ -78,6 +81,7 @@ pub(crate) struct TableParts {
     pub(crate) forwarding: Vec<PortForwarding>,
     pub(crate) tags: TagMap,
     pub(crate) rules: Option<Vec<TcamEntry>>,
+    pub(crate) tunnels: Tunnels,
     pub(crate) seed: u64,
     pub(crate) epoch: u64,
     /// The routes in use, kept by a switch that may install other rules with them.
@@ -105,7 +109,8 @@ impl TableParts {
             .as_ref()
             .map(|entries| RuleTable::compile(entries, self.forwarding.len(), self.tags.lossy_tag));
         let tags = self.tags.clone();
-        let snapshot = Snapshot::new(self.epoch, &self.forwarding, tags, rules, fib, self.seed);
+        let mut snapshot = Snapshot::new(self.epoch, &self.forwarding, tags, rules, fib, self.seed);
+        snapshot.tunnels = self.tunnels.clone();
         self.epoch += 1;
         snapshot
     }
@@ -163,6 +168,7 @@ impl SwitchNode {
             past,
             punted,
             tables,
+            file_routes: None,
             pool,
             runs_lldp: lldp.is_some(),
             lldp,

@@ -99,6 +99,8 @@ pub(crate) struct Topology {
     pub(crate) access: Vec<(SwitchId, PortId)>,
     /// By host: its number among the hosts of its switch.
     places: Vec<u8>,
+    /// By host: the address that it has instead, if there is any.
+    pub(crate) given: Vec<Option<Ipv4Addr>>,
 }
 
 /// Links whose networks fit 172.16.0.0/12.
@@ -176,7 +178,8 @@ impl Topology {
         let places: Option<Vec<u8>> = places.collect();
         let (what, most) = ("hosts of a switch", usize::from(u8::MAX));
         let too_many = BuildError::TooMany { what, count: most + 1, most };
-        Ok(Self { links, ports, access, places: places.ok_or(too_many)? })
+        let given = vec![None; access.len()];
+        Ok(Self { links, ports, access, places: places.ok_or(too_many)?, given })
     }
 
     /// By switch: hops to the nearest host; 0 if none is reachable.
@@ -203,6 +206,9 @@ impl Topology {
 
     /// A host's address.
     pub(crate) fn host_address(&self, host: HostId) -> Ipv4Addr {
+        if let Some(given) = self.given[host.0] {
+            return given;
+        }
         let net = u32::from(self.switch_net(self.access[host.0].0).network());
         Ipv4Addr::from(net | u32::from(self.places[host.0]))
     }

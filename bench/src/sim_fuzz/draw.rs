@@ -51,6 +51,7 @@ pub fn draw(seed: u64) -> ScenarioConfig {
         routing: routing(&network, rng),
         faults: faults::faults(&network, duration_ns, rng),
         expectations: BTreeMap::new(),
+        files: None,
         network,
         flows,
         traffic,

@@ -96,6 +96,7 @@ fn hungry(duration_ns: u64, rng: &mut SplitMix64) -> Pace {
         size_bytes: None,
         lossy: false,
         class: 1,
+        dscp: None,
     }
 }
 
@@ -114,5 +115,6 @@ fn pace(duration_ns: u64, rng: &mut SplitMix64) -> Pace {
         size_bytes: rng.one_in(3).then(|| rng.between(1, 300_000)),
         lossy: rng.one_in(6),
         class: 1,
+        dscp: None,
     }
 }

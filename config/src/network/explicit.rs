@@ -1,7 +1,8 @@
 //! The explicit form of a topology: `[[switch]]`, `[[host]]` and `[[link]]`.
 
 use super::Tables;
-use super::schema::LinkTable;
+use super::schema::{LinkTable, SwitchTable};
+use super::switch_files::{self, SwitchFiles};
 use crate::error::ConfigError;
 use crate::names::{Names, Node, find_end, is_name};
 use crate::source::Source;
@@ -10,20 +11,26 @@ use fabric::Network;
 use fabric::network::{End, Link, LinkError};
 use toml::Spanned;
 
-/// Builds the network of the tables.
-pub(super) fn build(source: &Source, file: &Tables<'_>) -> Result<Network, ConfigError> {
+/// Builds the network of the tables, with the files of its switches, if they have files.
+pub(super) fn build(
+    source: &Source,
+    file: &Tables<'_>,
+) -> Result<(Network, Option<SwitchFiles>), ConfigError> {
     let mut network = Network::new();
     let mut names = Names::default();
-    for table in file.switch {
-        let (name, ports) = (&table.get_ref().name, &table.get_ref().ports);
+    let files = switch_files::read(source, file)?;
+    for (number, table) in file.switch.iter().enumerate() {
+        let name = &table.get_ref().name;
         check_name(source, name)?;
-        let count = usize::try_from(*ports.get_ref()).ok();
-        let Some(count) = count.filter(|count| (1..=PORTS_MAX).contains(count)) else {
-            let message =
-                format!("`ports` is {}; a switch has 1 to {PORTS_MAX} ports", ports.get_ref());
-            return Err(source.at(ports.span(), message));
+        let config = files.as_ref().map(|files| &files.switches[number]);
+        let count = match config {
+            Some(config) => config.ports.len(),
+            None => port_count(source, table)?,
         };
         let switch = network.add_switch(name.get_ref().as_str(), count);
+        for (slot, port) in network.slots_of(switch).zip(config.iter().flat_map(|it| &it.ports)) {
+            network.name_port(slot, port.name.as_str());
+        }
         declare(source, &mut names, name, Node::Switch(switch))?;
     }
     for table in file.host {
@@ -33,7 +40,7 @@ pub(super) fn build(source: &Source, file: &Tables<'_>) -> Result<Network, Confi
         declare(source, &mut names, name, Node::Host(host))?;
     }
     for table in file.link {
-        add_link(source, &mut network, &names, table.get_ref())?;
+        add_link(source, &mut network, &names, table.get_ref(), files.as_ref())?;
     }
     for (host, table) in (0..).zip(file.host) {
         if network.host_slot(host).is_none() {
@@ -42,7 +49,22 @@ pub(super) fn build(source: &Source, file: &Tables<'_>) -> Result<Network, Confi
             return Err(source.at(table.get_ref().name.span(), message));
         }
     }
-    Ok(network)
+    Ok((network, files))
+}
+
+/// How many ports a switch without a file of its own has.
+fn port_count(source: &Source, table: &Spanned<SwitchTable>) -> Result<usize, ConfigError> {
+    let Some(ports) = &table.get_ref().ports else {
+        let message = "this switch has no ports; add `ports`, how many it has, or `config`, its \
+                       SWITCH.toml";
+        return Err(source.at(table.get_ref().name.span(), message));
+    };
+    let count = usize::try_from(*ports.get_ref()).ok();
+    count.filter(|count| (1..=PORTS_MAX).contains(count)).ok_or_else(|| {
+        let message =
+            format!("`ports` is {}; a switch has 1 to {PORTS_MAX} ports", ports.get_ref());
+        source.at(ports.span(), message)
+    })
 }
 
 /// A name becomes the name of a rule file, and a word of a path file.
@@ -76,6 +98,7 @@ fn add_link(
     network: &mut Network,
     names: &Names<'_>,
     table: &LinkTable,
+    files: Option<&SwitchFiles>,
 ) -> Result<(), ConfigError> {
     let [one, other] = &table.ends.get_ref()[..] else {
         let message = format!(
@@ -90,7 +113,10 @@ fn add_link(
     let ends = [find(one)?, find(other)?];
     let link = Link {
         ends,
-        speed: table.speed.as_ref().map(|speed| speed.get_ref().0),
+        speed: table.speed.as_ref().map(|speed| speed.get_ref().0).or_else(|| {
+            let speeds = ends.iter().filter_map(|&end| files?.speed(network, end));
+            speeds.min_by_key(|speed| speed.bps())
+        }),
         length: table.length.as_ref().map(|length| length.get_ref().0),
     };
     network.add_link(link).map_err(|error| {

@@ -4,9 +4,13 @@
 //! are expected to be lossless, a [`PathSpec`].
 
 mod explicit;
+pub mod forwarding;
 mod generate;
 mod path_spec;
 pub(crate) mod schema;
+pub mod switch_files;
+#[cfg(test)]
+mod switch_files_tests;
 
 use crate::error::ConfigError;
 use crate::file_kind::FileKind;
@@ -17,6 +21,8 @@ use fabric::network::End;
 use fabric::paths::PathSpec;
 use schema::{Field, GenerateTable, HostTable, LinkTable, NetworkFile, PathsTable, SwitchTable};
 use std::path::Path;
+use std::sync::Arc;
+use switch_files::SwitchFiles;
 use toml::Spanned;
 
 /// NETWORK.toml, read and checked.
@@ -40,6 +46,8 @@ pub struct NetworkConfig {
     pub network: Network,
     /// The paths that must be lossless.
     pub paths: PathSpec,
+    /// The files of all switches, if they have files.
+    pub files: Option<Arc<SwitchFiles>>,
 }
 
 impl NetworkConfig {
@@ -95,7 +103,7 @@ impl Tables<'_> {
 
     /// The network they describe.
     pub(crate) fn assemble(&self, source: &Source) -> Result<NetworkConfig, ConfigError> {
-        let network = self.topology(source)?;
+        let (network, files) = self.topology(source)?;
         if network.hosts() == 0 {
             let generated = self.generate.as_ref().map(|table| table.get_ref().kind.span());
             let place = generated.or_else(|| self.switch.first().map(Spanned::span));
@@ -104,10 +112,10 @@ impl Tables<'_> {
             return Err(source.at(place.unwrap_or_default(), message));
         }
         let paths = path_spec::read(source, self.paths.as_ref(), &network)?;
-        Ok(NetworkConfig { network, paths })
+        Ok(NetworkConfig { network, paths, files: files.map(Arc::new) })
     }
 
-    fn topology(&self, source: &Source) -> Result<Network, ConfigError> {
+    fn topology(&self, source: &Source) -> Result<(Network, Option<SwitchFiles>), ConfigError> {
         let explicit = self.switch.first().map(Spanned::span);
         let explicit = explicit.or_else(|| self.host.first().map(Spanned::span));
         let explicit = explicit.or_else(|| self.link.first().map(Spanned::span));
@@ -117,7 +125,7 @@ impl Tables<'_> {
                            switches, hosts and links";
                 Err(source.at(span, message))
             }
-            (Some(table), None) => generate::build(source, table),
+            (Some(table), None) => Ok((generate::build(source, table)?, None)),
             (None, Some(_)) => explicit::build(source, self),
             (None, None) => {
                 let message =

@@ -1,7 +1,7 @@
 //! NETWORK.toml, table by table, as it is written; the other files of this directory say what the
 //! tables mean together. `config/examples/networks/` shows them in use.
 
-use crate::fields::{Cable, Rate};
+use crate::fields::{Address, Cable, Dscp, Rate};
 use fabric::network::generate::Kind;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -35,8 +35,11 @@ pub(crate) struct NetworkFile {
 pub(crate) struct SwitchTable {
     /// Its name, which its rule file gets.
     pub(crate) name: Spanned<String>,
-    /// Its ports are numbered 1 to this.
-    pub(crate) ports: Spanned<i64>,
+    /// Its ports are numbered 1 to this. Excludes `config`.
+    pub(crate) ports: Field<i64>,
+    /// Its SWITCH.toml, instead of `ports`: links name the file's ports, and `verify` and
+    /// `simulate` go by what it says. All switches of a network have such a file, or none.
+    pub(crate) config: Field<PathBuf>,
 }
 
 /// `[[host]]`: what has one port and forwards nothing.
@@ -45,15 +48,21 @@ pub(crate) struct SwitchTable {
 pub(crate) struct HostTable {
     /// Its name.
     pub(crate) name: Spanned<String>,
+    /// Its addresses. Required where switches have a `config`, and only there.
+    #[serde(default)]
+    pub(crate) addresses: Vec<Spanned<Address>>,
+    /// Where switches have a `config`: the DSCPs with which it sends. Default: any.
+    pub(crate) dscp: Field<Vec<Spanned<Dscp>>>,
 }
 
 /// `[[link]]`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinkTable {
-    /// Two ends: `"A:3"` is port 3 of switch A, `"D"` is host D.
+    /// Two ends: `"A:3"` is port 3 of switch A, `"A:up1"` the port of that name of a switch with a
+    /// `config`, `"D"` is host D.
     pub(crate) ends: Spanned<Vec<Spanned<String>>>,
-    /// Its speed.
+    /// Its speed. Default with a `config`: that of its slower port.
     pub(crate) speed: Field<Rate>,
     /// The cable's length.
     pub(crate) length: Field<Cable>,

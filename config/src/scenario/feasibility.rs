@@ -1,6 +1,6 @@
 //! Whether a scheme can hold on a scenario's network, before anything is built.
 
-use super::{FRAME_BYTES_MOST, Route, ScenarioConfig, SchemeKind};
+use super::{FRAME_BYTES_MOST, FaultKind, Route, RouteKind, ScenarioConfig, SchemeKind};
 use crate::headroom::{Link, Software, needed_bytes};
 use dataplane::gfc::IS_BUILT;
 use dataplane::limits::PRIORITIES;
@@ -8,6 +8,7 @@ use dataplane::settings::Threshold;
 use dataplane::ttl_class::Parity;
 use fabric::feasibility::LiveLinks;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 /// Whether `kind` can hold on the network of `config`; `Err` is the whole message.
 ///
@@ -21,6 +22,9 @@ pub fn check(config: &ScenarioConfig, kind: SchemeKind) -> Result<(), String> {
             config.paths.classes
         ));
     }
+    if config.files.is_some() {
+        return of_files(config, kind);
+    }
     match kind {
         SchemeKind::Ttl => {
             classes(config)?;
@@ -33,6 +37,33 @@ pub fn check(config: &ScenarioConfig, kind: SchemeKind) -> Result<(), String> {
         | SchemeKind::UpDown
         | SchemeKind::Lossy => Ok(()),
     }
+}
+
+/// Whether `kind` is what switches with files do.
+fn of_files(config: &ScenarioConfig, kind: SchemeKind) -> Result<(), String> {
+    if kind != SchemeKind::Pfc {
+        let kind = kind.name();
+        return Err(format!("the files of the switches say what they do, not `{kind}`; use `pfc`"));
+    }
+    let is_routed = config.routing.kind == RouteKind::Shortest
+        && config.routing.reroute_ns.is_none()
+        && config.flows.iter().all(|flow| flow.route == Route::Routed)
+        && !config.faults.iter().any(|fault| matches!(fault.kind, FaultKind::Route { .. }));
+    if !is_routed {
+        return Err(
+            "the routes are those of the switches' files; remove `path` of flows, `kind` and \
+                    `reroute` of [routing], and faults of kind `route`"
+                .to_owned(),
+        );
+    }
+    let files = config.files.iter().flat_map(|files| &files.hosts).zip(0..);
+    for (host, number) in files {
+        if !host.addresses.iter().any(IpAddr::is_ipv4) {
+            let name = config.network.host_name(number);
+            return Err(format!("host `{name}` has no IPv4 address, which frames here need"));
+        }
+    }
+    Ok(())
 }
 
 /// How many classes `ttl` has: one for each link of the longest path, or as many as the scenario

@@ -32,6 +32,7 @@ use crate::error::ConfigError;
 use crate::file_kind::FileKind;
 use crate::key_path::Change;
 use crate::network::NetworkConfig;
+use crate::network::switch_files::SwitchFiles;
 use crate::source::Source;
 use fabric::Network;
 use fabric::paths::PathSpec;
@@ -39,6 +40,7 @@ use reader::Reader;
 use schema::ScenarioFile;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use toml::Spanned;
 
 /// SCENARIO.toml, read and checked.
@@ -71,6 +73,8 @@ pub struct ScenarioConfig {
     pub network: Network,
     /// Which paths `tagger` keeps lossless.
     pub paths: PathSpec,
+    /// The files of all switches, if they have files: buffers, routes and classes are theirs.
+    pub files: Option<Arc<SwitchFiles>>,
     /// How deadlock is, or is not, prevented.
     pub scheme: Scheme,
     /// For links that do not say.
@@ -120,8 +124,8 @@ impl ScenarioConfig {
 
 fn assemble(source: &Source, changes: &[Change]) -> Result<ScenarioConfig, ConfigError> {
     let (file, warnings) = old_words::read(source, changes)?;
-    let NetworkConfig { network, paths } = network(source, &file)?;
-    let reader = Reader::new(source, &network, paths.classes);
+    let NetworkConfig { network, paths, files } = network(source, &file)?;
+    let reader = Reader::new(source, &network, paths.classes, files.is_some());
     let stem = || source.file().file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let duration_ns = reader.at_least(&file.duration, 1, "the sources must have time to send")?;
     let flows = traffic::flows(&reader, &file.flow)?;
@@ -141,6 +145,7 @@ fn assemble(source: &Source, changes: &[Change]) -> Result<ScenarioConfig, Confi
         expectations: expect::expectations(&reader, &file.expect, &flows)?,
         flows,
         paths,
+        files,
         warnings,
         network: network.clone(),
     };

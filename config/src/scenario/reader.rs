@@ -17,12 +17,19 @@ pub(super) struct Reader<'a> {
     pub(super) network: &'a Network,
     /// Application classes that the paths are for.
     pub(super) classes: u8,
+    /// Whether switches have files, which say what classes there are.
+    pub(super) has_files: bool,
     names: Names<'a>,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(source: &'a Source, network: &'a Network, classes: u8) -> Self {
-        Self { source, network, classes, names: Names::of(network) }
+    pub(super) fn new(
+        source: &'a Source,
+        network: &'a Network,
+        classes: u8,
+        has_files: bool,
+    ) -> Self {
+        Self { source, network, classes, has_files, names: Names::of(network) }
     }
 
     pub(super) fn wrong(&self, span: Range<usize>, message: impl Into<String>) -> ConfigError {

@@ -2,7 +2,7 @@
 //! tables mean. `netsim/scenarios/` shows them in use.
 
 use super::roce_schema::RoceTable;
-use crate::fields::{Cable, Duration, Rate, Size};
+use crate::fields::{Cable, Dscp, Duration, Rate, Size};
 use crate::network::schema::{Field, GenerateTable, HostTable, LinkTable, PathsTable, SwitchTable};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -212,6 +212,8 @@ pub(super) struct FlowTable {
     pub(super) lossy: bool,
     /// Its application class, from 1 to as many as `[paths]` has. Default 1.
     pub(super) class: Field<i64>,
+    /// Where switches have a `config`: the DSCP of its frames. Default: the lowest lossless one.
+    pub(super) dscp: Field<Dscp>,
 }
 
 /// `[[traffic]]`
@@ -253,6 +255,8 @@ pub(super) struct TrafficTable {
     pub(super) lossy: bool,
     /// Its application class, from 1 to as many as `[paths]` has. Default 1.
     pub(super) class: Field<i64>,
+    /// Where switches have a `config`: the DSCP of its frames. Default: the lowest lossless one.
+    pub(super) dscp: Field<Dscp>,
 }
 
 /// What flows and traffic share.
@@ -267,6 +271,7 @@ pub(super) struct PaceFields<'a> {
     pub(super) size: &'a Field<Size>,
     pub(super) lossy: bool,
     pub(super) class: &'a Field<i64>,
+    pub(super) dscp: &'a Field<Dscp>,
 }
 
 /// Both tables have these fields; serde cannot flatten them and keep their places.
@@ -275,10 +280,20 @@ macro_rules! pace_fields {
         impl $table {
             pub(super) const fn pace(&self) -> PaceFields<'_> {
                 let Self {
-                    transport, rate, window, frame, start, stop, size, lossy, class, ..
+                    transport,
+                    rate,
+                    window,
+                    frame,
+                    start,
+                    stop,
+                    size,
+                    lossy,
+                    class,
+                    dscp,
+                    ..
                 } = self;
                 let lossy = *lossy;
-                PaceFields { transport, rate, window, frame, start, stop, size, lossy, class }
+                PaceFields { transport, rate, window, frame, start, stop, size, lossy, class, dscp }
             }
         }
     };

@@ -44,6 +44,7 @@ const PLAIN: Pace = Pace {
     size_bytes: None,
     lossy: false,
     class: 1,
+    dscp: None,
 };
 
 #[test]
@@ -129,6 +130,7 @@ fn every_flow_and_all_traffic_is_read() {
             size_bytes: Some(1_000_000),
             lossy: true,
             class: 1,
+            dscp: None,
         },
     };
     let second = Flow { name: "b-c".to_owned(), from: 1, to: 2, route: Route::Routed, pace: PLAIN };
@@ -153,6 +155,7 @@ fn every_flow_and_all_traffic_is_read() {
         size_bytes: None,
         lossy: true,
         class: 1,
+        dscp: None,
     };
     let expected = [
         Traffic { senders: Some(2), ..plain(TrafficKind::Permutation) },

@@ -60,6 +60,8 @@ pub struct Pace {
     pub lossy: bool,
     /// Its application class, counted from 1.
     pub class: u8,
+    /// The DSCP of its frames, where switches have files; `None`: the lowest lossless one.
+    pub dscp: Option<u8>,
 }
 
 /// Many flows at once.
@@ -295,7 +297,21 @@ fn pace(reader: &Reader<'_>, fields: PaceFields<'_>) -> Result<Pace, ConfigError
         size_bytes: size(fields.size),
         lossy: fields.lossy,
         class: class(reader, &fields)?,
+        dscp: dscp(reader, &fields)?,
     })
+}
+
+/// The DSCP of its frames: where switches have files, it is the class.
+fn dscp(reader: &Reader<'_>, fields: &PaceFields<'_>) -> Result<Option<u8>, ConfigError> {
+    let Some(field) = fields.dscp else { return Ok(None) };
+    let message = match (reader.has_files, fields.lossy, fields.class) {
+        (true, false, None) => return Ok(Some(field.get_ref().0)),
+        (true, ..) => "`dscp` says its class; remove `lossy` and `class`",
+        (false, ..) => {
+            "only where switches have a `config` a flow has a `dscp`; remove it, or use `class`"
+        }
+    };
+    Err(reader.wrong(field.span(), message))
 }
 
 /// Whether the flow is RoCE, which has frames and windows of its own.

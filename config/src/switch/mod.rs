@@ -305,7 +305,7 @@ impl SwitchConfig {
         Self::of(&Source::new(file, text))
     }
 
-    fn of(source: &Source) -> Result<Self, ConfigError> {
+    pub(crate) fn of(source: &Source) -> Result<Self, ConfigError> {
         FileKind::Switch.read(source, |source| assemble(source, None, None))
     }
 

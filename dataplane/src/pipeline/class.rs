@@ -43,7 +43,7 @@ impl Class {
 
     /// Whether a marking of the frame disagrees with the tag and must be rewritten.
     #[inline(always)]
-    pub(crate) const fn must_remark(self) -> bool {
+    pub const fn must_remark(self) -> bool {
         self.0 >> 24 & 1 == 1
     }
 

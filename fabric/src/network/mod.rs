@@ -81,6 +81,8 @@ pub struct Network {
     /// By host: the slot it is linked to, or `NO_PEER`.
     host_slots: Vec<u32>,
     links: Vec<Link>,
+    /// By slot: its port's name; empty if no port of the network has one.
+    port_names: Vec<String>,
     /// By slot: the dimension of its link, where the topology has dimensions.
     dimensions: Vec<u8>,
 }
@@ -108,6 +110,24 @@ impl Network {
         self.peers.resize(self.owner.len(), NO_PEER);
         self.first_slot.push(u32_of(self.owner.len()));
         switch
+    }
+
+    /// Gives a port a name, by which files then name it too.
+    pub fn name_port(&mut self, slot: u32, name: impl Into<String>) {
+        self.port_names.resize(self.owner.len(), String::new());
+        self.port_names[slot as usize] = name.into();
+    }
+
+    /// The slot of a switch's port by the port's name.
+    pub fn slot_named(&self, switch: u32, name: &str) -> Option<u32> {
+        let of = |slot: &u32| self.port_names.get(*slot as usize).is_some_and(|it| it == name);
+        self.slots_of(switch).find(of)
+    }
+
+    /// A port's name; its number if it has none.
+    pub fn port_name(&self, slot: u32) -> String {
+        let name = self.port_names.get(slot as usize).filter(|name| !name.is_empty());
+        name.map_or_else(|| self.port(slot).to_string(), String::clone)
     }
 
     /// Adds a host and returns its number.
@@ -162,8 +182,8 @@ impl Network {
         let end = match name.split_once(':') {
             Some((switch, port)) => {
                 let switch = self.switch_named(switch)?;
-                let port = port.parse().ok().and_then(PortId::from_number)?;
-                End::Slot(self.slot(switch, port)?)
+                let numbered = || self.slot(switch, PortId::from_number(port.parse().ok()?)?);
+                End::Slot(self.slot_named(switch, port).or_else(numbered)?)
             }
             None => End::Host(u32_of(self.host_names.iter().position(|host| host == name)?)),
         };
@@ -299,7 +319,7 @@ impl Network {
 
     /// A port as files name it: `A:3`.
     pub fn show(&self, slot: u32) -> String {
-        format!("{}:{}", self.switch_name(self.owner(slot)), self.port(slot))
+        format!("{}:{}", self.switch_name(self.owner(slot)), self.port_name(slot))
     }
 }
 

@@ -6,6 +6,9 @@
 //! an expected path comes to it or not. Where several tags share a priority they share a buffer.
 
 mod dot;
+pub mod forwarding;
+#[cfg(test)]
+mod forwarding_tests;
 mod mixture;
 mod rule_set;
 mod table;

@@ -26,8 +26,11 @@ pub(crate) struct TagWatch {
     violation: Option<(Picoseconds, u32, u8, u8)>,
     /// Frames whose rank changed.
     changes: TagChangeSums,
-    /// Whether only rules change tags. With TTL classes a switch makes frames lossy by their TTL.
+    /// Whether only rules change tags. With TTL classes a switch makes frames lossy by their TTL,
+    /// and switches with files change tags as those say.
     by_rules: bool,
+    /// Whether tags may fall: a frame that leaves a tunnel has the tag of its inner header.
+    may_fall: bool,
 }
 
 impl TagWatch {
@@ -38,7 +41,13 @@ impl TagWatch {
             violation: None,
             changes: TagChangeSums::new(),
             by_rules: tags.ttl_classes.is_none(),
+            may_fall: false,
         }
+    }
+
+    /// The watch of switches that change tags as files say, which are not those of one compiler.
+    pub(crate) fn by_files(self, by_files: bool) -> Self {
+        Self { by_rules: self.by_rules && !by_files, may_fall: by_files, ..self }
     }
 
     #[inline(always)]
@@ -61,7 +70,7 @@ impl TagWatch {
         if rank != before {
             *self.changes.entry((before, rank)).or_default() += 1;
         }
-        if rank < before {
+        if rank < before && !self.may_fall {
             let violation = (now_ps, wire, before, rank);
             self.violation = Some(self.violation.map_or(violation, |first| first.min(violation)));
         }

@@ -3,7 +3,7 @@
 use super::error::ScenarioError;
 use super::links::{defaults, link_of, spec};
 use super::scheme::scheme;
-use super::{faults, traffic};
+use super::{faults, files, traffic};
 use crate::builder::NetworkBuilder;
 use crate::flow::Way;
 use crate::flow::{self, FlowId, FlowSpec};
@@ -77,6 +77,7 @@ pub fn build_for(
 ) -> Result<Built, ScenarioError> {
     let (kind, seed) = (kind.unwrap_or(config.scheme.kind), seed.unwrap_or(config.seed));
     let scheme = scheme(config, kind)?;
+    let of_files = config.files.as_deref();
     let mut builder = NetworkBuilder::new(seed);
     builder.threads(threads);
     for &(tag, priority) in &scheme.lossless {
@@ -105,7 +106,12 @@ pub fn build_for(
         if let Some(rules) = rules {
             builder.rules(id, rules);
         }
+        if let Some(files) = of_files {
+            let file = &files.switches[switch as usize];
+            builder.configure(id, files::emulated(network, file, switch, config.links.speed));
+        }
     }
+    builder.addresses_of_files(of_files.map(files::addresses).unwrap_or_default());
     for host in (0..).take(network.hosts()) {
         builder.host(network.host_name(host));
     }
@@ -116,6 +122,9 @@ pub fn build_for(
     let is_lossless = kind != SchemeKind::Lossy;
     let initial_tags = scheme.initial_tags;
     let tag_of = |pace: &Pace| {
+        if of_files.is_some() {
+            return files::tag(pace, &initial_tags);
+        }
         let initial = initial_tags.get(usize::from(pace.class).saturating_sub(1)).copied();
         let initial = initial.filter(|_| is_lossless && !pace.lossy);
         initial.unwrap_or_default()

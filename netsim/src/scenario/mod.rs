@@ -22,6 +22,7 @@ mod compare;
 mod error;
 mod expect;
 mod faults;
+mod files;
 mod links;
 mod losses;
 mod observe;

@@ -1,6 +1,6 @@
 //! What a scheme gives a network: lossless tags with their priorities, and each switch's rules.
 
-use super::ScenarioError;
+use super::{ScenarioError, files};
 use crate::host_pauses::HostPauses;
 use config::rule_file;
 use config::scenario::{Gfc, GfcForm, ScenarioConfig, SchemeKind, feasibility};
@@ -65,7 +65,14 @@ pub(super) fn scheme(config: &ScenarioConfig, kind: SchemeKind) -> Result<Scheme
     feasibility::check(config, kind).map_err(cannot)?;
     match kind {
         SchemeKind::Lossy => Ok(Scheme { lossless: Vec::new(), ..one() }),
-        SchemeKind::Pfc => Ok(one()),
+        SchemeKind::Pfc => match &config.files {
+            Some(of_switches) => {
+                let lossless = files::lossless(of_switches)?;
+                let initial_tags = lossless.iter().map(|&(dscp, _)| dscp).collect();
+                Ok(Scheme { lossless, initial_tags, ..one() })
+            }
+            None => Ok(one()),
+        },
         SchemeKind::Watchdog => Ok(Scheme { watchdog: Some(config.scheme.watchdog), ..one() }),
         SchemeKind::Gfc => Ok(Scheme { gfc: gfc(config), ..one() }),
         SchemeKind::Ttl => {

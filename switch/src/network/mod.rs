@@ -4,6 +4,9 @@ pub mod compile;
 mod kept;
 pub(crate) mod progress;
 pub mod verify;
+mod verify_files;
+#[cfg(test)]
+mod verify_files_tests;
 
 use config::NetworkConfig;
 use fabric::paths::PathSet;

@@ -1,9 +1,12 @@
-//! `knotless verify`: whether the rules of a network can deadlock.
+//! `knotless verify`: whether the rules of a network, or the files of its switches, can deadlock.
 
 use super::progress::Progress;
+use super::verify_files::FilesVerdict;
 use super::{InputError, grouped};
 use crate::output;
 use clap::Args;
+use config::NetworkConfig;
+use config::network::forwarding::FileForwarding;
 use dataplane::ids::Tag;
 use fabric::Network;
 use fabric::verify::{ClassVerdict, Hop, NetworkRules, Verdict, dot, dot_paths, show_path};
@@ -16,40 +19,68 @@ use std::process::ExitCode;
 pub struct VerifyArgs {
     /// NETWORK.toml
     file: PathBuf,
-    /// Directory of the rules: DIR/SWITCH.json for each switch
+    /// Directory of the rules: DIR/SWITCH.json for each switch; otherwise the files of the switches
+    /// are followed, which NETWORK.toml names
     #[arg(long, value_name = "DIR")]
-    rules: PathBuf,
+    rules: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
     /// Write a Graphviz file: the cycle, or, if there is none, the buffers of the expected paths
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "rules")]
     dot: Option<PathBuf>,
 }
 
 /// Verifies. Exit 1: the rules can deadlock; 2: the input is wrong.
 pub fn run(arguments: &VerifyArgs) -> ExitCode {
-    let (network, verdict) = match verify(arguments) {
-        Ok(found) => found,
+    let found = match &arguments.rules {
+        Some(rules) => verify(arguments, rules).map(|(network, verdict)| {
+            if arguments.json {
+                output::print(as_json(&network, &verdict));
+            } else {
+                output::print(as_text(&network, &verdict));
+            }
+            verdict.is_deadlock_free()
+        }),
+        None => verify_files(&arguments.file).map(|verdict| {
+            if arguments.json {
+                output::print(verdict.as_json());
+            } else {
+                output::print(verdict.as_text());
+            }
+            verdict.is_deadlock_free()
+        }),
+    };
+    match found {
+        Ok(is_deadlock_free) => ExitCode::from(u8::from(!is_deadlock_free)),
         Err(error) => {
             output::error(error);
-            return ExitCode::from(2);
+            ExitCode::from(2)
         }
-    };
-    if arguments.json {
-        output::print(as_json(&network, &verdict));
-    } else {
-        output::print(as_text(&network, &verdict));
     }
-    ExitCode::from(u8::from(!verdict.is_deadlock_free()))
 }
 
-fn verify(arguments: &VerifyArgs) -> Result<(Network, Verdict), InputError> {
+/// Follows frames through the files of the switches.
+fn verify_files(file: &Path) -> Result<FilesVerdict, InputError> {
+    let progress = Progress::new();
+    progress.set_message("reading the network and the files of its switches");
+    let config = NetworkConfig::load(file)?;
+    let forwarding = FileForwarding::new(&config).map_err(|error| InputError::at(file, error))?;
+    let Some(forwarding) = forwarding else {
+        let message = "its switches have no `config` to follow; name the directory of their rules \
+                       with --rules";
+        return Err(InputError::at(file, message));
+    };
+    progress.set_message("following every frame");
+    Ok(FilesVerdict::new(config.network, forwarding))
+}
+
+fn verify(arguments: &VerifyArgs, rules: &Path) -> Result<(Network, Verdict), InputError> {
     let progress = Progress::new();
     progress.set_message("reading the network and its paths");
     let (config, paths) = super::load(&arguments.file)?;
     progress.set_message("reading the rules");
-    let book = read_rules(&config.network, &arguments.rules)?;
+    let book = read_rules(&config.network, rules)?;
     progress.set_message("looking for a cycle, and following every path");
     let verdict = fabric::verify::verify(&config.network, &book, &paths);
     if let Some(file) = &arguments.dot {
