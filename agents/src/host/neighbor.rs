@@ -18,7 +18,8 @@ pub struct NeighborKey {
 pub struct NextHop {
     /// The station.
     pub neighbor: NeighborKey,
-    /// Length of the outer header that the frame gets on the way there, in bytes; 0 without a tunnel.
+    /// Length of the outer header that the frame gets on the way there, in bytes; 0 without a
+    /// tunnel.
     pub tunnel_bytes: u16,
 }
 

@@ -31,7 +31,7 @@ impl SwitchConfig {
     }
 
     /// The tunnels, for the packet path.
-    pub(crate) fn tunnel_table(&self) -> Tunnels {
+    pub fn tunnel_table(&self) -> Tunnels {
         Tunnels::new(self.tunnels.iter().map(|tunnel| tunnel.tunnel.clone()).collect())
     }
 

@@ -90,9 +90,9 @@ impl<D: Device, V: Driver> Core<D, V> {
         bits
     }
 
-    /// Splits the burst in `self.rx`, of a routed port, whose headers the fast path has read, around
-    /// the frames whose bits are set in `captured`. Those before the first of them are not read
-    /// again.
+    /// Splits the burst in `self.rx`, of a routed port, whose headers the fast path has read,
+    /// around the frames whose bits are set in `captured`. Those before the first of them are not
+    /// read again.
     #[inline(never)]
     pub(super) fn route_split(
         &mut self,

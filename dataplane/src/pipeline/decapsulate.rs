@@ -117,8 +117,8 @@ const fn merged_ecn(outer: u8, inner: u8) -> Option<u8> {
 mod tests {
     use super::*;
 
-    /// Figure 4 of RFC 6040, a row for each inner field: not ECT, ECT(0), ECT(1), CE; in columns the
-    /// outer field in the same order.
+    /// Figure 4 of RFC 6040, a row for each inner field: not ECT, ECT(0), ECT(1), CE; in columns
+    /// the outer field in the same order.
     #[test]
     fn the_ecn_field_is_that_of_the_standard() {
         let (not_ect, ect_0, ect_1, ce) = (0b00, 0b10, 0b01, 0b11);

@@ -3,6 +3,7 @@
 use super::verify_files::FilesVerdict;
 use config::NetworkConfig;
 use config::network::forwarding::FileForwarding;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -166,4 +167,21 @@ fn what_has_no_route_or_no_neighbor_is_said() {
     let said = |text: &str| found.iter().any(|line| line.contains(text));
     assert!(said("tor1:srv1 no route: "), "{found:?}");
     assert!(said("tor1:up1 no neighbor has the next hop's address: "), "{found:?}");
+}
+
+/// The databases of `config/examples/pcbb`, as they are imported.
+#[test]
+fn an_imported_pair_is_proven_and_without_remapping_it_shows_its_cycle() {
+    let of = |folder: &str| {
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/examples");
+        let config = NetworkConfig::load(&examples.join(folder).join("network.toml")).unwrap();
+        let forwarding = FileForwarding::new(&config).unwrap().expect("its switches have files");
+        FilesVerdict::new(config.network, forwarding)
+    };
+    let (remapped, plain) = (of("pcbb"), of("pcbb/plain"));
+    assert!(remapped.is_deadlock_free(), "{}", remapped.as_text());
+    assert!(!plain.is_deadlock_free(), "{}", plain.as_text());
+    let switches: BTreeSet<String> = cycle(&plain).into_iter().map(|hop| hop.0).collect();
+    let tors = switches.iter().filter(|name| name.starts_with("tor-")).count();
+    assert_eq!((tors, switches.len()), (2, 3), "{}", plain.as_text());
 }

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// `[[tunnel]]`: one end of a tunnel that carries IPv4 and IPv6 in IPv4 (SONiC: TUNNEL). Routes lead
-/// into it by their `tunnel`.
+/// `[[tunnel]]`: one end of a tunnel that carries IPv4 and IPv6 in IPv4 (SONiC: TUNNEL). Routes
+/// lead into it by their `tunnel`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::switch) struct TunnelTable {
@@ -22,8 +22,8 @@ pub(in crate::switch) struct TunnelTable {
     /// Decapsulate packets from any source, and not only from `remote`. Default: true without
     /// `remote`, else false.
     pub(in crate::switch) any_remote: Field<bool>,
-    /// `"uniform"`: the outer DSCP is copied to the inner header at the end. `"pipe"`: the inner DSCP
-    /// stays. Default `"uniform"`.
+    /// `"uniform"`: the outer DSCP is copied to the inner header at the end. `"pipe"`: the inner
+    /// DSCP stays. Default `"uniform"`.
     pub(in crate::switch) dscp: Field<TunnelMode>,
     /// The same of the TTL; with `"pipe"` an outer header begins with 64. Default `"pipe"`.
     #[serde(default = "pipe")]
