@@ -354,7 +354,7 @@ proptest! {
         arrives[..6].copy_from_slice(&port_mac(1).0);
         near.arrive(1, &arrives);
         near.settle();
-        let inner = Udp { ttl: ttl - 2, tags: vec![], frame_bytes: frame_bytes, ..udp };
+        let inner = Udp { ttl: ttl - 2, tags: vec![], frame_bytes, ..udp };
         prop_assert_eq!(near.sent(2), [leaves(2, inner.bytes())]);
     }
 

@@ -8,7 +8,7 @@ use dataplane::wire::MacAddress;
 use fabric::verify::forwarding::{Forwarding, Turn};
 use netsim::scenario::{Options, run};
 use pcap_file::pcap::PcapReader;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl Write for Shared {
 }
 
 /// The frames of a capture that came to switches, by the port that has their destination MAC.
-fn captured(file: &Shared, slots: &HashMap<MacAddress, u32>) -> BTreeSet<Seen> {
+fn captured(file: &Shared, slots: &BTreeMap<MacAddress, u32>) -> BTreeSet<Seen> {
     let bytes = file.0.lock().unwrap().clone();
     let mut reader = PcapReader::new(&bytes[..]).expect("a pcap file");
     let mut seen = BTreeSet::new();
@@ -90,7 +90,7 @@ fn emulated_switches_do_with_each_frame_what_verify_says() {
         let forwarding = FileForwarding::new(&config).unwrap().expect("its switches have files");
         let files = config.files.as_ref().expect("its switches have files");
         let macs = files.switches.iter().flat_map(|switch| &switch.settings.ports);
-        let slots: HashMap<MacAddress, u32> = macs.map(|port| port.mac).zip(0..).collect();
+        let slots: BTreeMap<MacAddress, u32> = macs.map(|port| port.mac).zip(0..).collect();
         let traffic = "[[traffic]]\nkind = \"all-to-all\"\nrate = \"100M\"\nsize = \"3KB\"\n";
         let mut text =
             format!("duration = \"200us\"\nnetwork = \"{network}\"\n{traffic}lossy = true\n");

@@ -90,7 +90,7 @@ fn ecn_config_utility() {
     let none = EcnSettings { kmin_bytes: 500_000, kmax_bytes: 600_000, pmax_q16: 0 };
     let builder = dut::builder(2, Profile { dynamic_th: 3, ..PROFILE }, 10 * POOL);
     let mut dut = Dut::new(builder.ecn(3, none).ecn(4, all));
-    let mut marked = |dut: &mut Dut, settings: Option<EcnSettings>| {
+    let marked = |dut: &mut Dut, settings: Option<EcnSettings>| {
         dut.rig.command(|| Command::Ecn(Priority::EACH[3], settings));
         dut.hear_pfc(2, 1 << 3 | 1 << 4, 0xFFFF);
         for dscp in [3, 4] {

@@ -71,7 +71,9 @@ fn tor(dscp: TunnelMode, priority_group: TunnelPriorityGroup) -> Dut {
     }
     let viq: ViqSettings = builder.settings.ports[0].lossless[3].unwrap();
     for port in &mut builder.settings.ports[..2] {
-        EXTRA.map(|group| port.lossless[usize::from(group)] = Some(viq));
+        for group in EXTRA {
+            port.lossless[usize::from(group)] = Some(viq);
+        }
     }
     builder.settings.buffer.size_bytes += 4 * u64::from(PROFILE.size + PROFILE.xoff);
     builder.routes.set_locals([IpAddr::from(LOCAL)]);
