@@ -2,8 +2,8 @@
 //! the other switch of a dual-ToR pair.
 //!
 //! SONiC's maps of a tunnel go by traffic class, and `outer_tag` here by tag.
-//! `encap_tc_to_dscp_map` gives each tag the tag of its class's DSCP. What the other maps say has to
-//! follow from that: a queue and a priority group are those of the outer header's tag.
+//! `encap_tc_to_dscp_map` gives each tag the tag of the DSCP of its class. What the other maps say
+//! has to follow from that: a queue and a priority group are those of the outer header's tag.
 
 use super::addresses::in_vrf;
 use super::classes::Classes;

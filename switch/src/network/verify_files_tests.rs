@@ -10,7 +10,8 @@ use std::path::Path;
 /// An edit of a file: its name, what stands there, and what is to.
 type Edit = (&'static str, &'static str, &'static str);
 
-/// The verdict on a network of `config/examples/dual-tor` after these edits, each of which has effect.
+/// The verdict on a network of `config/examples/dual-tor` after these edits, each of which has
+/// effect.
 fn verdict(network: &str, edits: &[Edit]) -> FilesVerdict {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/examples/dual-tor");
     let place = tempfile::tempdir().unwrap();
