@@ -127,7 +127,7 @@ fn a_mux_cable_has_the_state_that_is_said() {
     assert_eq!(standby.text, example("tor-a.toml"));
     let active = import_with("tor-a.json", &text, &options(MuxState::Active)).unwrap();
     assert!(!active.text.contains("tunnel = ") && !active.text.contains("source_check"));
-    assert_eq!(switch(&active.text).routes.len(), 3);
+    assert_eq!(switch(&active.text).routes.len(), 4, "those of STATIC_ROUTE, and no other");
 }
 
 /// An active-active server may send by both cables; a server has an address of each family.

@@ -100,7 +100,7 @@ fn what_cannot_be_is_refused() {
             format!("{remote}outer_tag = {{ 3 = 2, '3-3' = 2 }}\n"),
             "tag 3 stands twice in `outer_tag`; keep one",
         ),
-        (format!("{remote}outer_tag = {{ 3 = 64 }}\n"), "`64` is not a tag, 0 to 63"),
+        (format!("{remote}outer_tag = {{ 3 = 64 }}\n"), "64 is not a tag; tags are 0 to 63"),
         (second.replace("'b'", "'mux0'"), "there is a tunnel `mux0` already; use another name"),
         (second.to_owned(), "tunnel `mux0` has the same ends; keep one"),
         (
