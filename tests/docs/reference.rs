@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use tests::tree;
 
-const SWITCH: [&str; 13] = [
+const SWITCH: [&str; 15] = [
     "config/src/switch/schema/mod.rs",
     "config/src/switch/schema/classes.rs",
     "config/src/switch/schema/fleet.rs",
@@ -17,10 +17,12 @@ const SWITCH: [&str; 13] = [
     "config/src/switch/schema/queueing.rs",
     "config/src/switch/schema/runtime.rs",
     "config/src/switch/schema/sflow.rs",
+    "config/src/switch/schema/tunnel.rs",
     // The types of single keys.
     "agents/src/lldp/peer_policy.rs",
     "agents/src/lldp/topology.rs",
     "dataplane/src/pipeline/classify.rs",
+    "dataplane/src/tunnel.rs",
 ];
 const NETWORK: &str = "config/src/network/schema.rs";
 /// The kinds of networks that `[generate]` knows.
