@@ -127,10 +127,6 @@ fn what_cannot_be_is_refused() {
             format!("{remote}[[route]]\nto = '10.2.0.0/16'\ntunnel = 'mux0'\nblackhole = true\n"),
             "a `blackhole` has no `tunnel`; remove one of them",
         ),
-        (
-            "[ttl]\n".to_owned(),
-            "lossless frames go by their hops ([ttl]), which a tunnel hides; remove [[tunnel]]",
-        ),
     ] {
         assert_eq!(load(&with_tunnel(&more)).unwrap_err(), message, "{more}");
     }
@@ -142,6 +138,18 @@ fn what_cannot_be_is_refused() {
     ] {
         assert_eq!(load(&format!("loopback = ['{loopback}']\n")).unwrap_err(), message);
     }
+}
+
+#[test]
+fn with_classes_by_hops_there_are_no_tunnels() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ttl.toml");
+    let example = std::fs::read_to_string(file).unwrap();
+    let tunnel = "[[tunnel]]\nname = 'mux0'\nlocal = '10.1.0.32'\n";
+    let text = format!("loopback = ['10.1.0.32/32']\n{example}\n{tunnel}");
+    let error = SwitchConfig::parse(Path::new("A.toml"), &text).unwrap_err();
+    let message =
+        "lossless frames go by their hops ([ttl]), which a tunnel hides; remove [[tunnel]]";
+    assert_eq!(error.message, message);
 }
 
 #[test]
