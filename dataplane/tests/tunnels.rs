@@ -310,6 +310,15 @@ fn a_frame_waits_for_the_next_hop_of_its_tunnel() {
     assert_eq!(rig.sent(3), [leaves(3, in_tunnel(&inner, (27 << 2, 64), (LOCAL, REMOTE)))]);
 }
 
+/// The far end is in a connected network, which wins over the default route into the tunnel.
+#[test]
+fn with_a_default_route_into_a_tunnel_its_far_end_is_asked_for() {
+    let mut builder = builder(tunnel());
+    builder.routes.set_route("0.0.0.0/0".parse().unwrap(), far_route()).unwrap();
+    let stations = builder.routes.next_hops([198, 51, 100, 1].into());
+    assert_eq!(stations.iter().map(|it| it.address).collect::<Vec<_>>(), [IpAddr::from(REMOTE)]);
+}
+
 #[test]
 fn of_several_tunnels_the_one_of_the_source_takes_a_packet() {
     let others: Vec<Tunnel> = [1, 2]

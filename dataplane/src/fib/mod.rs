@@ -47,7 +47,7 @@ pub use groups::{GroupId, Path};
 pub use hash::FlowHash;
 pub use hop::{Adjacency, Hop};
 pub use leaf::Leaf;
-pub use route::{Learned, Route, Target};
+pub use route::{Learned, Route, RoutedBy, Target};
 pub use routes::{Interface, NextHop, Routes};
 pub use trie::{Key, Trie};
 

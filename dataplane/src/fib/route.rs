@@ -4,6 +4,7 @@ use super::groups::GroupId;
 use crate::tunnel::TunnelId;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
+use ipnet::IpNet;
 
 /// Where a static route leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +44,22 @@ pub struct Learned {
     pub protocol: u8,
     /// Whatever the caller wants to know of it later.
     pub mark: u32,
+}
+
+/// What a destination is routed by: the longest prefix that it is in, and of one prefix a connected
+/// network before a static route before a learned one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutedBy<'a> {
+    /// Nothing: it is one of the switch's own addresses.
+    Ours,
+    /// A connected network.
+    Connected(IpNet),
+    /// A static route.
+    Static(IpNet, &'a Route),
+    /// A learned route.
+    Learned(IpNet, Target),
+    /// No route.
+    Nothing,
 }
 
 /// A route of either kind.

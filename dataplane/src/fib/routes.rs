@@ -5,7 +5,7 @@ use super::capacity::{GROUPS_MAX, NEIGHBORS_MAX, ROUTES_MAX, RoutesError};
 use super::changes::{Change, Changes, GroupKey};
 use super::groups::{GroupId, Groups, Path};
 use super::prefix_map::{PrefixMap, covering, longest_match};
-use super::route::{AnyRoute, Learned, Route, Target};
+use super::route::{AnyRoute, Learned, Route, RoutedBy, Target};
 use crate::ids::PortId;
 use crate::l2::Vid;
 use crate::limits::ECMP_MAX;
@@ -13,7 +13,7 @@ use crate::tunnel::TunnelId;
 use crate::wire::MacAddress;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 use ipnet::IpNet;
 
 const _: () = assert!(
@@ -232,51 +232,52 @@ impl Routes {
         self.neighbors.iter().map(|(&address, n)| (address, n.port, n.mac))
     }
 
+    /// What leads to `destination`.
+    pub fn routed_by(&self, destination: IpAddr) -> RoutedBy<'_> {
+        if self.is_ours(destination) {
+            return RoutedBy::Ours;
+        }
+        let connected = longest_match(&self.connected, destination).map(|(net, _)| net);
+        let length = connected.map(|net| net.prefix_len());
+        let longer = self.route_to(destination).filter(|(to, _)| Some(to.prefix_len()) > length);
+        match (longer, connected) {
+            (Some((prefix, AnyRoute::Static(route))), _) => RoutedBy::Static(prefix, route),
+            (Some((prefix, AnyRoute::Learned(target))), _) => RoutedBy::Learned(prefix, target),
+            (None, Some(net)) => RoutedBy::Connected(net),
+            (None, None) => RoutedBy::Nothing,
+        }
+    }
+
     /// The stations that a frame to `destination` may be handed to: all gateways of its route, or
     /// the destination itself in a connected network. Empty if there is no such route, and for our
     /// own addresses.
     pub fn next_hops(&self, destination: IpAddr) -> Vec<NextHop> {
-        if self.is_ours(destination) {
-            return Vec::new();
-        }
-        let connected =
-            longest_match(&self.connected, destination).map(|(net, _)| net.prefix_len());
-        match self.route_to(destination) {
-            Some((prefix, route)) if Some(prefix.prefix_len()) > connected => match route {
-                AnyRoute::Static(Route::Via(gateways)) => {
-                    gateways.iter().flat_map(|&it| self.stations(it)).collect()
-                }
-                AnyRoute::Learned(Target::Group(group)) => {
-                    let paths = self.groups.paths(group).iter();
-                    paths.flat_map(|path| self.stations_by(path, destination)).collect()
-                }
-                AnyRoute::Static(Route::Tunnel { remote, .. }) => self.next_hops_outside(*remote),
-                AnyRoute::Static(Route::Blackhole)
-                | AnyRoute::Learned(Target::Blackhole | Target::Unreachable) => Vec::new(),
-            },
-            _ => self.stations(destination),
-        }
-    }
-
-    /// [`Self::next_hops`] of the other end of a tunnel. No tunnel leads through another.
-    fn next_hops_outside(&self, remote: Ipv4Addr) -> Vec<NextHop> {
-        let remote = IpAddr::V4(remote);
-        match self.route_to(remote) {
-            Some((_, AnyRoute::Static(Route::Tunnel { .. }))) => Vec::new(),
-            _ => self.next_hops(remote),
+        match self.routed_by(destination) {
+            RoutedBy::Static(_, &Route::Tunnel { remote, .. }) => {
+                let remote = IpAddr::V4(remote);
+                // No tunnel leads through another.
+                let is_nested = self.tunnel_to(remote).is_some();
+                if is_nested { Vec::new() } else { self.next_hops(remote) }
+            }
+            RoutedBy::Static(_, Route::Via(gateways)) => {
+                gateways.iter().flat_map(|&it| self.stations(it)).collect()
+            }
+            RoutedBy::Learned(_, Target::Group(group)) => {
+                let paths = self.groups.paths(group).iter();
+                paths.flat_map(|path| self.stations_by(path, destination)).collect()
+            }
+            RoutedBy::Connected(_) => self.stations(destination),
+            RoutedBy::Ours
+            | RoutedBy::Static(_, Route::Blackhole)
+            | RoutedBy::Learned(_, Target::Blackhole | Target::Unreachable)
+            | RoutedBy::Nothing => Vec::new(),
         }
     }
 
     /// The tunnel that the route of `destination` leads into, if it does.
     pub fn tunnel_to(&self, destination: IpAddr) -> Option<TunnelId> {
-        let connected =
-            longest_match(&self.connected, destination).map(|(net, _)| net.prefix_len());
-        match self.route_to(destination)? {
-            (prefix, AnyRoute::Static(Route::Tunnel { id, .. }))
-                if Some(prefix.prefix_len()) > connected && !self.is_ours(destination) =>
-            {
-                Some(*id)
-            }
+        match self.routed_by(destination) {
+            RoutedBy::Static(_, Route::Tunnel { id, .. }) => Some(*id),
             _ => None,
         }
     }

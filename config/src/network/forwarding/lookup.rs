@@ -2,7 +2,7 @@
 
 use crate::network::switch_files::SwitchFiles;
 use crate::switch::{SwitchConfig, TablesError};
-use dataplane::fib::{NextHop, Route, Routes};
+use dataplane::fib::{NextHop, Route, RoutedBy, Routes};
 use dataplane::ids::PortId;
 use dataplane::snapshot::Snapshot;
 use dataplane::tunnel::TunnelId;
@@ -32,56 +32,17 @@ pub(super) enum Way {
     Blackhole,
 }
 
-/// What leads to a destination.
-pub(super) enum Target<'a> {
-    Ours,
-    Connected(IpNet),
-    Route(IpNet, &'a Route),
-    Nothing,
-}
-
 /// A switch's tables.
 #[derive(Debug)]
 pub(super) struct SwitchTables {
     pub(super) snapshot: Snapshot,
-    routes: Routes,
-    /// Static routes, and `None` for connected networks, which come first.
-    prefixes: HashMap<IpNet, Option<Route>>,
-    /// The lengths of prefixes of IPv4 and of IPv6, longest first.
-    lengths: [Vec<u8>; 2],
+    pub(super) routes: Routes,
 }
 
 impl SwitchTables {
     fn new(config: &SwitchConfig) -> Result<Self, TablesError> {
         let routes = config.routing_table()?;
-        let snapshot = config.snapshot(1, routes.compile());
-        let mut prefixes: HashMap<IpNet, Option<Route>> =
-            routes.routes().map(|(prefix, route)| (prefix, Some(route.clone()))).collect();
-        prefixes.extend(routes.interfaces().map(|interface| (interface.net.trunc(), None)));
-        let lengths = [true, false].map(|is_v4| {
-            let alike = prefixes.keys().filter(|prefix| prefix.addr().is_ipv4() == is_v4);
-            let lengths: BTreeSet<u8> = alike.map(IpNet::prefix_len).collect();
-            lengths.into_iter().rev().collect()
-        });
-        Ok(Self { snapshot, routes, prefixes, lengths })
-    }
-
-    /// What leads to `address`: the longest prefix, a connected network before a route.
-    pub(super) fn target(&self, address: IpAddr) -> Target<'_> {
-        if self.routes.is_ours(address) {
-            return Target::Ours;
-        }
-        let lengths = self.lengths[usize::from(address.is_ipv6())].iter();
-        let found =
-            lengths.filter_map(|&length| IpNet::new(address, length).ok()).find_map(|net| {
-                let (&prefix, route) = self.prefixes.get_key_value(&net.trunc())?;
-                Some((prefix, route))
-            });
-        match found {
-            Some((prefix, Some(route))) => Target::Route(prefix, route),
-            Some((prefix, None)) => Target::Connected(prefix),
-            None => Target::Nothing,
-        }
+        Ok(Self { snapshot: config.snapshot(1, routes.compile()), routes })
     }
 }
 
@@ -172,7 +133,10 @@ fn alone(files: &SwitchFiles) -> BTreeSet<IpAddr> {
 
 /// All prefixes that any switch tells from others.
 fn prefixes(lookups: &Lookups, alone: &BTreeSet<IpAddr>) -> BTreeSet<IpNet> {
-    let known = lookups.switches.iter().flat_map(|switch| switch.prefixes.keys().copied());
+    let known = lookups.switches.iter().flat_map(|SwitchTables { routes, .. }| {
+        let connected = routes.interfaces().map(|interface| interface.net.trunc());
+        connected.chain(routes.routes().map(|(prefix, _)| prefix))
+    });
     known.chain(alone.iter().map(|&address| address.into())).collect()
 }
 
@@ -211,12 +175,13 @@ fn ways(
     tables: &SwitchTables,
     address: IpAddr,
 ) -> Vec<Way> {
-    match tables.target(address) {
-        Target::Ours => return vec![Way::Ours],
-        Target::Nothing => return vec![Way::NoRoute],
-        Target::Route(_, Route::Blackhole) => return vec![Way::Blackhole],
-        Target::Route(_, &Route::Tunnel { id, remote }) => return vec![Way::Tunnel(id, remote)],
-        Target::Route(_, Route::Via(_)) | Target::Connected(_) => {}
+    match tables.routes.routed_by(address) {
+        RoutedBy::Ours => return vec![Way::Ours],
+        // No file has learned routes.
+        RoutedBy::Nothing | RoutedBy::Learned(..) => return vec![Way::NoRoute],
+        RoutedBy::Static(_, Route::Blackhole) => return vec![Way::Blackhole],
+        RoutedBy::Static(_, &Route::Tunnel { id, remote }) => return vec![Way::Tunnel(id, remote)],
+        RoutedBy::Static(_, Route::Via(_)) | RoutedBy::Connected(_) => {}
     }
     let stations = tables.routes.next_hops(address);
     let answers = stations.iter().filter(|station| answers(network, files, switch, station));

@@ -13,7 +13,7 @@ pub use headers::Headers;
 use super::NetworkConfig;
 use super::switch_files::SwitchFiles;
 use crate::switch::{SwitchConfig, TablesError};
-use dataplane::fib::Route;
+use dataplane::fib::{Route, RoutedBy};
 use dataplane::ids::{PortId, Tag};
 use dataplane::pipeline::class::Class;
 use dataplane::pipeline::classify::{Classifier, ClassifyBy};
@@ -22,7 +22,7 @@ use dataplane::tunnel::{Tunnel, TunnelMode, TunnelPriorityGroup};
 use fabric::Network;
 use fabric::verify::forwarding::{Departure, End, Forwarding, Turn};
 use headers::{NESTED_MAX, Outer};
-use lookup::{Lookups, Target, Way};
+use lookup::{Lookups, Way};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -93,8 +93,8 @@ impl FileForwarding {
         }
         let leads = |headers: &Headers| {
             let address = self.lookups.addresses[headers.destination() as usize];
-            let target = self.lookups.switches[at.switch as usize].target(address);
-            target.show(at.config)
+            let routes = &self.lookups.switches[at.switch as usize].routes;
+            show(routes.routed_by(address), at.config)
         };
         words.push(leads(&headers));
         if departure.headers.outer.len() > headers.outer.len() {
@@ -308,22 +308,20 @@ fn tunnel_name<'a>(config: &'a SwitchConfig, tunnel: &Tunnel) -> &'a str {
     named.map_or("", |it| &it.name)
 }
 
-impl Target<'_> {
-    /// In words.
-    fn show(&self, config: &SwitchConfig) -> String {
-        match self {
-            Self::Ours => "own address".to_owned(),
-            Self::Connected(network) => format!("network {network}"),
-            Self::Nothing => "no route".to_owned(),
-            Self::Route(prefix, Route::Blackhole) => format!("route {prefix} blackhole"),
-            Self::Route(prefix, Route::Via(gateways)) => {
-                let gateways: Vec<String> = gateways.iter().map(ToString::to_string).collect();
-                format!("route {prefix} via {}", gateways.join(" "))
-            }
-            Self::Route(prefix, Route::Tunnel { id, .. }) => {
-                let name = config.tunnels.get(id.index()).map_or("", |tunnel| &tunnel.name);
-                format!("route {prefix} into tunnel {name}")
-            }
+/// What leads to a destination, in words.
+fn show(routed_by: RoutedBy<'_>, config: &SwitchConfig) -> String {
+    match routed_by {
+        RoutedBy::Ours => "own address".to_owned(),
+        RoutedBy::Connected(network) => format!("network {network}"),
+        RoutedBy::Nothing | RoutedBy::Learned(..) => "no route".to_owned(),
+        RoutedBy::Static(prefix, Route::Blackhole) => format!("route {prefix} blackhole"),
+        RoutedBy::Static(prefix, Route::Via(gateways)) => {
+            let gateways: Vec<String> = gateways.iter().map(ToString::to_string).collect();
+            format!("route {prefix} via {}", gateways.join(" "))
+        }
+        RoutedBy::Static(prefix, Route::Tunnel { id, .. }) => {
+            let name = config.tunnels.get(id.index()).map_or("", |tunnel| &tunnel.name);
+            format!("route {prefix} into tunnel {name}")
         }
     }
 }
