@@ -13,7 +13,7 @@ use crate::pipeline::classify::{Classifier, PortTrust, TagMap};
 use crate::qos_map::{QosMap, QosMaps};
 use crate::rules::RuleTable;
 use crate::ttl_class::TtlClassTable;
-use crate::tunnel::Tunnels;
+use crate::tunnel::{Tunnel, TunnelPriorityGroup, Tunnels};
 use crate::wire::MacAddress;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -222,5 +222,35 @@ impl Snapshot {
     pub fn viq_priority(&self, tag: Tag, input: PortId) -> Priority {
         let mapped = self.qos_maps.as_ref().and_then(|maps| maps.priority_group(tag, input));
         mapped.unwrap_or_else(|| self.tags.priority[tag.index()])
+    }
+
+    /// The class of a frame after `tunnel`, which came in by `input`: the tag of its inner header,
+    /// in the VIQ that the tunnel says. `outer` and `inner` are what the port makes of each header.
+    pub fn class_after_tunnel(
+        &self,
+        tunnel: &Tunnel,
+        input: PortId,
+        outer: Class,
+        inner: Class,
+    ) -> Class {
+        if !inner.is_lossless() {
+            return inner;
+        }
+        let (priority, is_lossless) = match tunnel.priority_group {
+            TunnelPriorityGroup::Outer => (outer.priority(), outer.is_lossless()),
+            TunnelPriorityGroup::Inner => {
+                let tag = tunnel.outer_tag[inner.tag().index()];
+                (self.viq_priority(tag, input), self.tags.is_lossless(tag))
+            }
+        };
+        let class = if is_lossless {
+            Class::new(inner.tag(), priority, true, inner.must_remark())
+        } else {
+            // It could be lost on the way here, so it can here. Its marking stays: nobody before
+            // this switch waited for it.
+            let lossy_tag = self.tags.lossy_tag;
+            Class::new(lossy_tag, self.viq_priority(lossy_tag, input), false, false)
+        };
+        class.with_other_queue()
     }
 }

@@ -4,13 +4,12 @@
 //! rewritten for its next hop. Drops: what the inner header is worth, and `bad_header` for a packet
 //! whose loss the outer header asks for (RFC 6040, 4.2).
 
-use super::class::Class;
 use super::outcome::Verdict;
 use super::routed::{Routed, route_of};
 use crate::counters::DropReason;
 use crate::fib::{Hop, Leaf};
 use crate::snapshot::PortTables;
-use crate::tunnel::{Tunnel, TunnelMode, TunnelPriorityGroup};
+use crate::tunnel::{Tunnel, TunnelMode};
 use crate::wire::parse::{Kind, Parsed, parse_inner};
 use crate::wire::{array_at, be16, ipv4};
 
@@ -72,33 +71,11 @@ fn of_tunnel<'a>(
     let dscp_of = if tunnel.dscp == TunnelMode::Uniform { outer } else { parsed };
     let ttl_of = if tunnel.ttl == TunnelMode::Uniform { outer } else { parsed };
     let parsed = Parsed { tos: dscp_of.tos & !CE | ecn, ttl: ttl_of.ttl, ..parsed };
-    let class = class_of(routed, tables, tunnel, &parsed);
+    let inner = tables.classifier.of(&parsed);
+    let input = routed.input.port;
+    let class = routed.snapshot.class_after_tunnel(tunnel, input, routed.class, inner);
     let leaf = route_of(routed.snapshot, &parsed, head)?;
     Ok((Routed { class, parsed, is_decapsulated: true, ..*routed }, leaf))
-}
-
-/// The class of a frame after the tunnel: the tag of its inner header, in the VIQ of its outer one.
-fn class_of(routed: &Routed<'_>, tables: &PortTables, tunnel: &Tunnel, inner: &Parsed) -> Class {
-    let snapshot = routed.snapshot;
-    let class = tables.classifier.of(inner);
-    if !class.is_lossless() {
-        return class;
-    }
-    let (priority, is_lossless) = match tunnel.priority_group {
-        TunnelPriorityGroup::Outer => (routed.class.priority(), routed.class.is_lossless()),
-        TunnelPriorityGroup::Inner => {
-            let tag = tunnel.outer_tag[class.tag().index()];
-            (snapshot.viq_priority(tag, routed.input.port), snapshot.tags.is_lossless(tag))
-        }
-    };
-    if is_lossless {
-        return Class::new(class.tag(), priority, true, class.must_remark()).with_other_queue();
-    }
-    // It could be lost on the way here, so it can here. Its marking stays: nobody before this
-    // switch waited for it.
-    let lossy_tag = snapshot.tags.lossy_tag;
-    Class::new(lossy_tag, snapshot.viq_priority(lossy_tag, routed.input.port), false, false)
-        .with_other_queue()
 }
 
 /// The ECN field after the tunnel (RFC 6040, figure 4); `None` if the packet must be dropped:

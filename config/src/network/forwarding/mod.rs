@@ -18,7 +18,7 @@ use dataplane::ids::{PortId, Tag};
 use dataplane::pipeline::class::Class;
 use dataplane::pipeline::classify::{Classifier, ClassifyBy};
 use dataplane::snapshot::{PortMode, Snapshot};
-use dataplane::tunnel::{Tunnel, TunnelMode, TunnelPriorityGroup};
+use dataplane::tunnel::{Tunnel, TunnelMode};
 use fabric::Network;
 use fabric::verify::forwarding::{Departure, End, Forwarding, Turn};
 use headers::{NESTED_MAX, Outer};
@@ -216,26 +216,6 @@ impl FileForwarding {
         })
     }
 
-    /// The class of a frame that comes out of a tunnel: the tag of its inner header, in the VIQ
-    /// that the tunnel says.
-    fn class_inside(&self, at: At<'_>, tunnel: &Tunnel, outer: Class, inner: Class) -> Class {
-        if !inner.is_lossless() {
-            return inner;
-        }
-        let (priority, is_lossless) = match tunnel.priority_group {
-            TunnelPriorityGroup::Outer => (outer.priority(), outer.is_lossless()),
-            TunnelPriorityGroup::Inner => {
-                let tag = tunnel.outer_tag[inner.tag().index()];
-                (at.snapshot.viq_priority(tag, at.port), at.snapshot.tags.is_lossless(tag))
-            }
-        };
-        if is_lossless {
-            return Class::new(inner.tag(), priority, true, inner.must_remark());
-        }
-        let lossy = at.snapshot.tags.lossy_tag;
-        Class::new(lossy, at.snapshot.viq_priority(lossy, at.port), false, false)
-    }
-
     /// Whether frames with this DSCP are lossy everywhere, and keep it: one such DSCP stands for
     /// all.
     fn is_plain(&self, dscp: u8) -> bool {
@@ -298,7 +278,7 @@ impl Forwarding for FileForwarding {
             inside.set_dscp(headers.dscp());
         }
         let inner = classifier.classify(Some(inside.dscp()), inside.pcp);
-        let class = self.class_inside(at, tunnel, class, inner);
+        let class = at.snapshot.class_after_tunnel(tunnel, at.port, class, inner);
         self.finish(at, class, &inside)
     }
 }
