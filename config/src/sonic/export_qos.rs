@@ -5,11 +5,11 @@
 
 use super::export_tables::Tables;
 use super::export_tunnels;
-use crate::switch::{PortConfig, SwitchConfig};
+use crate::switch::{PortConfig, SwitchConfig, priorities};
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::TAGS;
 use dataplane::pfc::watchdog::Action;
-use dataplane::pipeline::classify::{ClassifyBy, TagMap};
+use dataplane::pipeline::classify::ClassifyBy;
 use dataplane::qos_map::QosMap;
 use dataplane::settings::{Threshold, ViqSettings};
 
@@ -95,12 +95,6 @@ impl<'a> Classes<'a> {
     fn name(&self, map: Option<&QosMap>) -> &str {
         self.maps.iter().find(|(known, _)| *known == map).map_or(MAP, |(_, name)| name)
     }
-}
-
-/// The priority group and the queue of a tag at ports with this map.
-fn priorities(map: Option<&QosMap>, tags: &TagMap, tag: Tag) -> (Priority, Priority) {
-    let own = tags.priority[tag.index()];
-    map.map_or((own, own), |map| (map.priority_group[tag.index()], map.queue[tag.index()]))
 }
 
 /// DSCP and PCP to class, and class to priority group and queue.

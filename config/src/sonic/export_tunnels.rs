@@ -2,7 +2,7 @@
 //! TUNNEL, PEER_SWITCH and MUX_CABLE.
 
 use super::export_tables::Tables;
-use crate::switch::{PortConfig, SwitchConfig, TunnelConfig};
+use crate::switch::{PortConfig, SwitchConfig, TunnelConfig, priorities};
 use dataplane::fib::Route;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::TAGS;
@@ -120,10 +120,7 @@ pub(super) fn maps(tables: &mut Tables, config: &SwitchConfig, of_tag: &[u8; TAG
         let outer = tunnel.outer_tag[tag.index()];
         let dscp = tags.dscp[outer.index()];
         tables.set("TC_TO_DSCP_MAP", MAP, &class, dscp.to_string());
-        let own = tags.priority[outer.index()];
-        let queue = same(tables, &ports, |port| {
-            port.qos_map.as_ref().map_or(own, |map| map.queue[outer.index()])
-        });
+        let queue = same(tables, &ports, |port| priorities(port.qos_map.as_deref(), tags, outer).1);
         tables.set("TC_TO_QUEUE_MAP", MAP, &class, queue.to_string());
     }
     tables.set("TUNNEL", NAME, "encap_tc_to_dscp_map", MAP);
@@ -139,10 +136,7 @@ pub(super) fn maps(tables: &mut Tables, config: &SwitchConfig, of_tag: &[u8; TAG
         let class = of_tag[after.index()].to_string();
         tables.set("DSCP_TO_TC_MAP", MAP, &dscp.to_string(), class.clone());
         let outer = tunnel.outer_tag[after.index()];
-        let own = tags.priority[outer.index()];
-        let group = same(tables, &ports, |port| {
-            port.qos_map.as_ref().map_or(own, |map| map.priority_group[outer.index()])
-        });
+        let group = same(tables, &ports, |port| priorities(port.qos_map.as_deref(), tags, outer).0);
         tables.set("TC_TO_PRIORITY_GROUP_MAP", MAP, &class, group.to_string());
     }
     tables.set("TUNNEL", NAME, "decap_dscp_to_tc_map", MAP);

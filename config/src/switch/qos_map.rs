@@ -2,8 +2,9 @@
 
 use super::port_draft::{PortDraft, named_port};
 use super::schema::{QosMapTable, SwitchFile};
+use super::tag_map;
 use crate::error::ConfigError;
-use crate::fields::{PriorityField, number_range};
+use crate::fields::PriorityField;
 use crate::source::Source;
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::TAGS;
@@ -12,10 +13,6 @@ use dataplane::qos_map::QosMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toml::Spanned;
-
-/// Above the last tag.
-const TAGS_END: u8 = 64;
-const _: () = assert!(TAGS_END as usize == TAGS, "a tag has six bits");
 
 /// Gives the ports their maps.
 ///
@@ -64,6 +61,12 @@ pub(super) fn apply(
     Ok(())
 }
 
+/// The priority group and the queue of a tag at ports with this map, or without one.
+pub(crate) fn priorities(map: Option<&QosMap>, tags: &TagMap, tag: Tag) -> (Priority, Priority) {
+    let own = tags.priority[tag.index()];
+    map.map_or((own, own), |map| (map.priority_group[tag.index()], map.queue[tag.index()]))
+}
+
 struct Reader<'a> {
     source: &'a Source,
     lossless_bits: u8,
@@ -90,28 +93,10 @@ impl Reader<'_> {
         entries: &BTreeMap<String, Spanned<PriorityField>>,
         name: &str,
     ) -> Result<(), ConfigError> {
-        let mut seen = 0u64;
-        for (key, field) in entries {
-            let priority = field.get_ref().0;
-            let wrong = |message: String| Err(self.source.at(field.span(), message));
-            let Some(range) = number_range(key, TAGS_END) else {
-                return wrong(format!(
-                    "`{key}` is no tag; a key of `{name}` is a tag, 0 to 63, or a range, \"8-45\""
-                ));
-            };
-            for tag in range.map(Tag::from_low_bits) {
-                let index = tag.index();
-                if seen >> index & 1 == 1 {
-                    return wrong(format!("tag {tag} stands twice in `{name}`; keep one"));
-                }
-                seen |= 1 << index;
-                if let Some(message) = self.contradiction(tag, priority, name) {
-                    return wrong(message);
-                }
-                priorities[index] = priority;
-            }
-        }
-        Ok(())
+        tag_map::each(self.source, entries, name, |tag, &PriorityField(priority)| {
+            priorities[tag.index()] = priority;
+            self.contradiction(tag, priority, name).map_or(Ok(()), Err)
+        })
     }
 
     /// Why `tag` may not have `priority`.

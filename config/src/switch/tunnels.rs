@@ -1,10 +1,10 @@
 //! `loopback` and `[[tunnel]]`: addresses on no port, and the IP-in-IP tunnels that end there.
 
 use super::schema::{SwitchFile, TunnelTable};
-use super::{PortConfig, TunnelConfig};
+use super::{PortConfig, TunnelConfig, tag_map};
 use crate::did_you_mean;
 use crate::error::ConfigError;
-use crate::fields::{Address, number_range};
+use crate::fields::{Address, TagField};
 use crate::names::is_name;
 use crate::source::Source;
 use dataplane::fib::Route;
@@ -14,10 +14,6 @@ use dataplane::pipeline::classify::TagMap;
 use dataplane::tunnel::{TUNNELS_MAX, Tunnel, TunnelId, TunnelMode};
 use std::net::{IpAddr, Ipv4Addr};
 use toml::Spanned;
-
-/// Above the last tag.
-const TAGS_END: u8 = 64;
-const _: () = assert!(TAGS_END as usize == TAGS, "a tag has six bits");
 
 /// The addresses of `loopback`.
 ///
@@ -182,33 +178,20 @@ impl Reader<'_> {
 
     fn outer_tags(&self, table: &TunnelTable) -> Result<[Tag; TAGS], ConfigError> {
         let mut tags: [Tag; TAGS] = core::array::from_fn(own);
-        let mut seen = 0u64;
-        for (key, field) in &table.outer_tag {
-            let outer = field.get_ref().0;
-            let wrong = |message: String| Err(self.source.at(field.span(), message));
-            let Some(range) = number_range(key, TAGS_END) else {
-                return wrong(format!(
-                    "`{key}` is no tag; a key of `outer_tag` is a tag, 0 to 63, or a range, \"8-45\""
-                ));
-            };
+        tag_map::each(self.source, &table.outer_tag, "outer_tag", |tag, &TagField(outer)| {
+            tags[tag.index()] = outer;
             if self.has_rules {
                 let message =
                     "with `rules` or [fabric] the rules alone change tags; remove `outer_tag`";
-                return wrong(message.to_owned());
+                return Err(message.to_owned());
             }
-            for tag in range.map(Tag::from_low_bits) {
-                if seen >> tag.index() & 1 == 1 {
-                    return wrong(format!("tag {tag} stands twice in `outer_tag`; keep one"));
-                }
-                seen |= 1 << tag.index();
-                if self.tags.is_lossless(outer) && !self.tags.is_lossless(tag) {
-                    return wrong(format!(
-                        "tag {outer} is lossless and tag {tag} is lossy; give it a lossy outer tag"
-                    ));
-                }
-                tags[tag.index()] = outer;
+            if self.tags.is_lossless(outer) && !self.tags.is_lossless(tag) {
+                return Err(format!(
+                    "tag {outer} is lossless and tag {tag} is lossy; give it a lossy outer tag"
+                ));
             }
-        }
+            Ok(())
+        })?;
         Ok(tags)
     }
 }
