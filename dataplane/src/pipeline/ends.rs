@@ -86,9 +86,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         class: Option<Priority>,
         inner_l3: u8,
     ) {
-        if inner_l3 != 0 {
-            rewrite::strip_outer(&mut frame, inner_l3);
-        }
+        rewrite::strip_outer(&mut frame, inner_l3);
         self.punt(frame, slot, reason, class);
     }
 

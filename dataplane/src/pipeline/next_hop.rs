@@ -72,9 +72,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// the copy was queued.
     fn ask_for(&mut self, frame: &D::Frame, slot: usize, priority: Priority, inner_l3: u8) -> bool {
         let Some(mut frame) = self.device.copy(frame) else { return false };
-        if inner_l3 != 0 {
-            rewrite::strip_outer(&mut frame, inner_l3);
-        }
+        rewrite::strip_outer(&mut frame, inner_l3);
         let (port, reason) = (self.inputs[slot].port, PuntReason::Resolve);
         let class = self.host_policers.is_some().then_some(HostClass::Exception);
         match self.push_punted(Punted { frame, port, reason, class }, slot, Some(priority)) {

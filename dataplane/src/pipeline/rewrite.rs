@@ -78,18 +78,20 @@ pub(crate) fn encapsulated<F: Frame>(
 }
 
 /// Takes the outer header, of IPv4 without options, away from a frame whose inner header is at
-/// `l3`. Its Ethernet header stays, with the ethertype of the inner packet. Returns whether it did.
-pub(crate) fn strip_outer<F: Frame>(frame: &mut F, l3: u8) -> bool {
-    let l3 = usize::from(l3);
+/// `inner_l3`; a frame for which that is 0 has none. Its Ethernet header stays, with the ethertype
+/// of the inner packet.
+pub(crate) fn strip_outer<F: Frame>(frame: &mut F, inner_l3: u8) {
+    let l3 = usize::from(inner_l3);
     let head = frame.head_mut();
     let Some(start) = l3.checked_sub(ipv4::HEADER_BYTES).filter(|_| l3 < head.len()) else {
-        return false;
+        return;
     };
     let is_v6 = head[l3] >> 4 == 6;
     head.copy_within(..start, ipv4::HEADER_BYTES);
     let ethertype = if is_v6 { ethernet::IPV6 } else { ethernet::IPV4 };
     head[l3 - 2..l3].copy_from_slice(&ethertype.to_be_bytes());
-    frame.shrink_front(ipv4::HEADER_BYTES)
+    let is_shorter = frame.shrink_front(ipv4::HEADER_BYTES);
+    debug_assert!(is_shorter, "the outer header was in the head");
 }
 
 /// Bytes of the Ethernet header in front of a frame for `adjacency`.

@@ -334,7 +334,7 @@ impl Eight {
         for &HeaderCompare { word, mask, value } in compares {
             let word = usize::from(word);
             if word >= WORDS {
-                return (found, true);
+                return (u32x8::MAX, true);
             }
             for eight in eights {
                 let octets: u32x8 = eight.words[word] & u32x8::splat(mask);
@@ -355,21 +355,14 @@ impl Eight {
     /// apart: those that are not taken, or not IPv4 without a VLAN tag.
     #[inline(always)]
     pub(crate) fn lanes_with(eights: &[Self; EIGHTS], compares: &[HeaderCompare]) -> [u32; EIGHTS] {
-        let mut lanes = [0; EIGHTS];
-        for (lanes, eight) in lanes.iter_mut().zip(eights) {
-            *lanes = if eight.is_tagged { ALL } else { eight.others() | eight.v6 };
-        }
-        for &HeaderCompare { word, mask, value } in compares {
-            let (mask, value) = (u32x8::splat(mask), u32x8::splat(value));
-            for (lanes, eight) in lanes.iter_mut().zip(eights) {
-                let holds = eight.words.get(usize::from(word)).map_or(u32x8::MAX, |&words| {
-                    let octets: u32x8 = words & mask;
-                    octets.simd_eq(value)
-                });
-                *lanes |= holds.to_bitmask();
+        core::array::from_fn(|at| {
+            let eight = &eights[at];
+            if eight.is_tagged {
+                return ALL;
             }
-        }
-        lanes
+            let (found, _) = Self::found_in(core::slice::from_ref(eight), compares);
+            found.to_bitmask() | eight.v6
+        })
     }
 
     /// The destination address of a frame with IPv6.
