@@ -66,7 +66,7 @@ impl FileForwarding {
         let line = |(switch, config): (u32, &SwitchConfig)| {
             let learns = config.lldp.as_ref().is_some_and(|lldp| lldp.bounces.is_some());
             let what = [
-                (config.fpm.is_some(), "routes of a routing daemon ([fpm])"),
+                (config.fpm.is_some(), "routes of a routing daemon ([routing] fpm)"),
                 (learns, "rules that it learns ([fabric])"),
                 (config.fleet.is_some(), "rules of a store ([fleet])"),
             ];
