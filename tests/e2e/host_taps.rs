@@ -180,12 +180,13 @@ fn a_flood_at_the_switchs_own_address_keeps_no_session_away() {
     // A session of the protocol that a fabric lives by, at the flooded port; pings at it and at
     // another one.
     let server = iperf3_server(&lab, 179);
-    let said = lab.host(1).run("iperf3", "--client 10.1.1.1 -p 179 --bytes 1M --json").success();
+    let arguments = "--client 10.1.1.1 -p 179 --bytes 1M --window 64K --json";
+    let said = lab.host(1).run("iperf3", arguments).success();
     let report: Value = serde_json::from_str(&said).expect("iperf3 writes JSON");
-    assert_eq!(
-        report["end"]["sum_sent"]["bytes"].as_u64().map(|bytes| bytes >= 1 << 20),
-        Some(true)
-    );
+    // The client ends when its socket has taken the last octet, and then the server reads no more.
+    // What is still in their two sockets, which Linux makes twice as large as asked, is not counted.
+    let received = report["end"]["sum_received"]["bytes"].as_u64().expect("the server reports");
+    assert!(received >= (1 << 20) - 2 * (128 << 10), "{said}");
     server.end(PATIENCE).success();
     lab.host(1).ping("10.1.1.1");
     lab.host(2).ping("10.1.2.1");
@@ -202,7 +203,7 @@ fn a_flood_at_the_switchs_own_address_keeps_no_session_away() {
     assert_eq!(stats.ports[1].lossless_dropped() + stats.ports[2].lossless_dropped(), 0);
     let (local, bgp) = (class(&stats, 1, "local"), class(&stats, 1, "bgp"));
     assert_eq!(bgp.dropped_frames, 0, "{bgp:?}");
-    assert!(bgp.passed_frames > 300, "{bgp:?}");
+    assert!(bgp.passed_frames * 1_460 >= received, "{bgp:?} of {received} octets");
     for (number, name) in [(1, "icmp"), (1, "arp_nd"), (2, "icmp"), (2, "arp_nd")] {
         assert_eq!(class(&stats, number, name).dropped_frames, 0, "{name} at port {number}");
     }
