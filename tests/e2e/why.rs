@@ -3,11 +3,12 @@
 
 use crate::can_run;
 use crate::lab::{Lab, Setup, knotless};
+use crate::process::{LOOK, Running};
 use crate::script::{Script, assert_said};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a process may take to end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -34,6 +35,25 @@ fn json(lab: &Lab, command: &str) -> Value {
     serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
+/// Starts `knotless watch`, and waits until it tells what happens.
+fn watch(lab: &Lab) -> Running {
+    let mut command = Command::new(knotless());
+    command.args(["watch", "--json", "--for", "120s", "--socket"]).arg(lab.path("lab.sock"));
+    let watch = Running::start(command, lab.directory.path(), "watch");
+    let asked = Instant::now();
+    while events(&watch).is_empty() {
+        assert!(asked.elapsed() < PATIENCE, "{}", watch.told());
+        knotless_says(lab, "ctl link h2 down");
+        knotless_says(lab, "ctl link h2 up");
+    }
+    watch
+}
+
+/// What `watch` has told.
+fn events(watch: &Running) -> Vec<Value> {
+    watch.told().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 #[test]
 fn a_paused_queue_is_explained_by_each_command() {
     let recorder = "[flight_recorder]\nfile = \"lab.flight.jsonl\"\nsample = \"20ms\"\n\
@@ -58,12 +78,7 @@ fn a_paused_queue_is_explained_by_each_command() {
 
     let receiver = lab.host(3).recv("");
     let sender = lab.host(1).send(FLOWS);
-    let watch = Command::new(knotless())
-        .args(["watch", "--json", "--for", "60s", "--socket"])
-        .arg(lab.path("lab.sock"))
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .expect("it runs");
+    let watch = watch(&lab);
     let pauser = lab.host(3).pause("--classes 3:65535 --repeat 50ms");
     lab.switch.stats_when("a second of pause, upstream too", |stats| {
         stats.ports[2].queues[3].rx_paused_for_ns > 1_000_000_000
@@ -113,18 +128,15 @@ fn a_paused_queue_is_explained_by_each_command() {
         verdict == "waits" || verdict == "dropped",
         "no frame leaves a port that is down: {dropped}"
     );
-    let said = {
-        nix::sys::signal::kill(
-            nix::unistd::Pid::from_raw(watch.id().cast_signed()),
-            Signal::SIGKILL,
-        )
-        .expect("it is ours");
-        watch.wait_with_output().expect("it has ended").stdout
-    };
-    let events: Vec<Value> = String::from_utf8_lossy(&said)
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
+    let is_down = |event: &Value| event["event"] == "link" && event["up"] == false;
+    let asked = Instant::now();
+    while !events(&watch).last().is_some_and(is_down) {
+        assert!(asked.elapsed() < PATIENCE, "{}", watch.told());
+        std::thread::sleep(LOOK);
+    }
+    let events = events(&watch);
+    watch.signal(Signal::SIGKILL);
+    let _killed = watch.end(PATIENCE);
     let has = |kind: &str, port: &str| {
         events.iter().any(|it| it["event"] == kind && it["port"] == port && it["switch"] == "lab")
     };
