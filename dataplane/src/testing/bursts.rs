@@ -51,7 +51,9 @@ pub fn run(data: &[u8]) {
             switch.captured = captured.map(|captured| captured(&mut switch.worker));
             switch
         });
-    let switches = [whole, ones, fives, all, some, to_one_net, one, few];
+    let mut one_by_one = Switch::new(&builder, 1);
+    one_by_one.captured = Some(Captured::to_one_net(&mut one_by_one.worker));
+    let switches = [whole, ones, fives, all, some, to_one_net, one_by_one, one, few];
     let mut all = Switches { switches, builder, now: Instant::from_ns(1_000), epoch: 0 };
     while all.step(&mut script).is_some() {}
     all.compare(Switch::report);
@@ -59,7 +61,7 @@ pub fn run(data: &[u8]) {
 }
 
 struct Switches {
-    switches: [Switch; 8],
+    switches: [Switch; 9],
     builder: RigBuilder,
     now: Instant,
     epoch: u64,
@@ -109,6 +111,7 @@ impl Switches {
                 let (port, now) = (port_id(from)?, self.now);
                 self.each(|switch| switch.receive(port, &frames, now));
                 self.compare(Switch::results);
+                self.compare_captured();
             }
         }
         Some(())
@@ -125,6 +128,15 @@ impl Switches {
             switch.worker.turn(now);
         });
         self.compare(Switch::results);
+    }
+
+    /// A frame that is followed through its burst has the records of one that comes alone.
+    fn compare_captured(&mut self) {
+        let [_, _, _, _, _, in_bursts, one_by_one, ..] = &mut self.switches;
+        let lines = [in_bursts, one_by_one]
+            .map(|switch| switch.captured.as_mut().map(Captured::lines).unwrap_or_default());
+        let [[arrivals, others], expected] = lines;
+        assert_eq!([arrivals, others], expected, "in bursts, one by one");
     }
 
     /// Compares what `ask` has of each switch.

@@ -344,11 +344,10 @@ impl Eight {
         (found, untold != 0)
     }
 
-    /// Leaves the first `count` frames, and takes no other.
-    #[inline(always)]
-    pub(crate) fn keep_first(&mut self, count: usize) {
-        let is_kept = of_lanes(|lane| if lane < count { u32::MAX } else { 0 });
-        self.marking = is_kept.select(self.marking, u32x8::splat(OTHER));
+    /// Does not take the frames in `lanes`.
+    pub(crate) fn leave_out(&mut self, lanes: u32) {
+        let is_left = of_lanes(|lane| if lanes >> lane & 1 == 1 { u32::MAX } else { 0 });
+        self.marking = is_left.select(u32x8::splat(OTHER), self.marking);
     }
 
     /// By eight: the lanes of the frames that fulfill one of `compares`, or that it does not tell
