@@ -36,7 +36,7 @@ use alloc::vec;
 use arrayvec::ArrayVec;
 use arrivals::Arrivals;
 use core::sync::atomic::{AtomicU64, Ordering};
-use filter::{Filter, HeaderCompare};
+use filter::{Filter, HeaderPair};
 use in_hand::InHand;
 use record::{Kind, Record};
 use rtrb::{Consumer, RingBuffer};
@@ -154,7 +154,8 @@ impl Capture {
 
     /// Compares of which each matching frame of untagged IPv4 that `port` receives fulfills one;
     /// `None` if such a frame is not told by its header, or all frames are captured or none is.
-    pub(crate) fn header_compares(&self, port: PortId) -> Option<&[HeaderCompare]> {
+    #[inline(always)]
+    pub(crate) fn header_compares(&self, port: PortId) -> Option<&[HeaderPair]> {
         let filter = self.settings.filter.as_ref()?;
         let may_be_followed = self.may_end_elsewhere() || self.settings.is_at(port);
         filter.header_compares().filter(|_| may_be_followed)
@@ -239,9 +240,6 @@ impl Capture {
 
     /// The device has taken the first `taken` frames of the burst.
     pub(crate) fn has_sent(&mut self, taken: usize) {
-        if self.offered.is_empty() {
-            return;
-        }
         let step = usize::from(self.settings.snap_bytes);
         // One after the other: to take the whole list is to copy all the room that it has.
         for number in 0..self.offered.len() {

@@ -51,12 +51,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         let takes_fast_path = self.rx.len() > 1
             && self.ports[arrival.slot].up
             && matches!(mode, Some(PortMode::Routed { .. }));
-        let by_header = takes_fast_path && sampled == 0;
         let captured = match self.accounting.capture.as_deref() {
-            // The fast path asks, once it has read the headers: `captured_of_burst`.
-            Some(capture) if by_header && capture.header_compares(port).is_some() => 0,
-            Some(capture) => capture.to_follow(port, &self.rx),
-            None => 0,
+            // The fast path asks, once it has read the headers: `followed_of_burst`.
+            Some(capture) if !takes_fast_path || sampled != 0 => capture.to_follow(port, &self.rx),
+            _ => 0,
         };
         if captured | sampled == 0 {
             return self.receive_rest(snapshot, arrival);

@@ -1,5 +1,4 @@
-//! Frames that a capture follows through their burst: those of a routed port that match by what the
-//! fast path has read of them.
+//! Frames of a routed port that a capture follows through their burst.
 //!
 //! They go the generic path, and their outcomes are [followed](Outcome::followed). So they are in
 //! outcome groups of their own, whose metadata has the capture's mark, and keep their place in the
@@ -15,8 +14,8 @@ use crate::l2::Vid;
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::captured::is_forwarded;
+use crate::pipeline::lanes::LANES;
 use crate::pipeline::lanes::eight::Eight;
-use crate::pipeline::lanes::{LANES, lanes_of};
 use crate::pipeline::outcome::Outcome;
 use crate::queue::veq::FrameMeta;
 use crate::snapshot::{PortTables, Snapshot};
@@ -24,21 +23,25 @@ use crate::worker::Core;
 
 impl<D: Device, V: Driver> Core<D, V> {
     /// Bit i is set if frame i of the burst in `self.rx`, whose headers the fast path has read, is
-    /// followed. The headers tell most frames that do not match.
+    /// followed. With most filters the headers tell most frames that do not match.
     #[inline(never)]
-    pub(super) fn captured_of_burst(&self, port: PortId) -> u64 {
+    pub(super) fn followed_of_burst(&self, port: PortId) -> u64 {
         let Some(capture) = self.accounting.capture.as_deref() else { return 0 };
-        let Some(compares) = capture.header_compares(port) else { return 0 };
-        if !Eight::any_with(&self.lanes.eights, self.rx.len(), compares) {
-            return 0;
-        }
-        let mut bits = 0;
-        let lanes = Eight::lanes_with(&self.lanes.eights, compares);
-        let eights = lanes.into_iter().zip(self.rx.chunks(LANES));
-        for (first, (lanes, frames)) in (0..).step_by(LANES).zip(eights) {
-            for lane in lanes_of(lanes) {
-                let Some(frame) = frames.get(lane) else { break };
-                bits |= u64::from(capture.matches(frame.head(), frame.len())) << (first + lane);
+        let Some(compares) = capture.header_compares(port) else {
+            return capture.to_follow(port, &self.rx);
+        };
+        let may_match = Eight::frames_with(&self.lanes.eights, &self.rx, compares);
+        if may_match == 0 { 0 } else { self.matching(may_match) }
+    }
+
+    /// The bits of the frames that match, among those whose bits are set.
+    #[inline(never)]
+    fn matching(&self, mut bits: u64) -> u64 {
+        let Some(capture) = self.accounting.capture.as_deref() else { return 0 };
+        for at in frames_of(bits) {
+            let frame = &self.rx[at];
+            if !capture.matches(frame.head(), frame.len()) {
+                bits &= !(1 << at);
             }
         }
         bits

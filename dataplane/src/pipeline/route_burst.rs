@@ -35,7 +35,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             frame_bytes_max,
         );
         let is_followed = self.accounting.is_capturing() && !arrival.is_matched;
-        let followed = if is_followed { self.captured_of_burst(self.inputs[slot].port) } else { 0 };
+        let followed = if is_followed { self.followed_of_burst(self.inputs[slot].port) } else { 0 };
         if control_bits != 0 {
             self.process_mac_control_burst(control_bits, slot);
         }

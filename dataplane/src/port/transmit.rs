@@ -241,12 +241,10 @@ impl<D: Device, V: Driver> Port<D, V> {
         if !V::IS_EVENT_DRIVEN && self.holds_whole_batch(accounting) {
             return true;
         }
-        if accounting.is_capturing() {
-            self.capture_offered(accounting);
-        }
+        let is_captured = accounting.is_capturing() && self.capture_offered(accounting);
         let tx_batch = self.tx_batch.frames.len();
         device.tx_burst(self.id, &mut self.tx_batch.frames, accounting.now);
-        if let Some(capture) = accounting.capturing() {
+        if is_captured && let Some(capture) = accounting.capturing() {
             capture.has_sent(tx_batch - self.tx_batch.frames.len());
         }
         let cell_bytes = accounting.buffer.cell_bytes();

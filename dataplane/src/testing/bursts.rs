@@ -38,11 +38,19 @@ pub fn run(data: &[u8]) {
     let Some(builder) = random_switch::switch(&mut script) else { return };
     let [whole, ones, fives] =
         [BURST_MAX, 1, 5].map(|burst_frames| Switch::new(&builder, burst_frames));
-    let captures = [Captured::all, Captured::some, Captured::to_one_net];
-    let [all, some, to_one_net] = captures.map(|captured| {
-        let mut switch = Switch::new(&builder, BURST_MAX);
-        switch.captured = Some(captured(&mut switch.worker));
-        switch
+    let captures = [
+        Captured::all,
+        Captured::some,
+        Captured::to_one_net,
+        Captured::of_v6,
+        Captured::from_one_port,
+    ];
+    let captured = [BURST_MAX, 1].map(|burst_frames| {
+        captures.map(|captured| {
+            let mut switch = Switch::new(&builder, burst_frames);
+            switch.captured = Some(captured(&mut switch.worker));
+            switch
+        })
     });
     let [one, few] =
         [(1, None), (3, Some(Captured::some as fn(&mut _) -> _))].map(|(rate, captured)| {
@@ -51,17 +59,18 @@ pub fn run(data: &[u8]) {
             switch.captured = captured.map(|captured| captured(&mut switch.worker));
             switch
         });
-    let mut one_by_one = Switch::new(&builder, 1);
-    one_by_one.captured = Some(Captured::to_one_net(&mut one_by_one.worker));
-    let switches = [whole, ones, fives, all, some, to_one_net, one_by_one, one, few];
-    let mut all = Switches { switches, builder, now: Instant::from_ns(1_000), epoch: 0 };
+    let switches = [whole, ones, fives, one, few];
+    let now = Instant::from_ns(1_000);
+    let mut all = Switches { switches, captured, builder, now, epoch: 0 };
     while all.step(&mut script).is_some() {}
     all.compare(Switch::report);
     all.each(Switch::check_observed);
 }
 
 struct Switches {
-    switches: [Switch; 9],
+    switches: [Switch; 5],
+    /// In bursts, and one by one, with the same captures.
+    captured: [[Switch; 5]; 2],
     builder: RigBuilder,
     now: Instant,
     epoch: u64,
@@ -118,7 +127,7 @@ impl Switches {
     }
 
     fn each(&mut self, act: impl FnMut(&mut Switch)) {
-        self.switches.iter_mut().for_each(act);
+        self.switches.iter_mut().chain(self.captured.as_flattened_mut()).for_each(act);
     }
 
     fn command(&mut self, make: impl Fn() -> Command<TestFrame>) {
@@ -132,11 +141,10 @@ impl Switches {
 
     /// A frame that is followed through its burst has the records of one that comes alone.
     fn compare_captured(&mut self) {
-        let [_, _, _, _, _, in_bursts, one_by_one, ..] = &mut self.switches;
-        let lines = [in_bursts, one_by_one]
-            .map(|switch| switch.captured.as_mut().map(Captured::lines).unwrap_or_default());
-        let [[arrivals, others], expected] = lines;
-        assert_eq!([arrivals, others], expected, "in bursts, one by one");
+        let [in_bursts, one_by_one] = self.captured.each_mut().map(|switches| {
+            switches.each_mut().map(|switch| switch.captured.as_mut().map(Captured::lines))
+        });
+        assert_eq!(in_bursts, one_by_one, "in bursts, one by one");
     }
 
     /// Compares what `ask` has of each switch.
@@ -144,7 +152,7 @@ impl Switches {
         let now = self.now;
         let [whole, split @ ..] = &mut self.switches;
         let expected = ask(whole, now);
-        for switch in split {
+        for switch in split.iter_mut().chain(self.captured.as_flattened_mut()) {
             let found = ask(switch, now);
             let is_captured = switch.captured.is_some();
             let (burst_frames, is_sampled) = (switch.burst_frames, switch.sampled.is_some());

@@ -64,6 +64,35 @@ impl Captured {
         Self::with(worker, Some(filter))
     }
 
+    /// The events of IPv6 frames, which no compare of an IPv4 header tells.
+    pub(super) fn of_v6(worker: &mut Worker<TestDevice>) -> Self {
+        // ldh [12]; jeq #0x86dd, else end; ret #1; end: ret #0
+        const V6: [(u16, u8, u8, u32); 4] =
+            [(0x28, 0, 0, 12), (0x15, 0, 1, 0x86DD), (0x06, 0, 0, 1), (0x06, 0, 0, 0)];
+        let filter = filter(&V6);
+        assert!(filter.header_compares().is_some());
+        Self::with(worker, Some(filter))
+    }
+
+    /// The events of UDP in IPv4 from one port, which is behind the header.
+    pub(super) fn from_one_port(worker: &mut Worker<TestDevice>) -> Self {
+        // As `tcpdump -ddd 'ip and udp src port 49152'` has it, without the test for fragments.
+        const PORT: [(u16, u8, u8, u32); 9] = [
+            (0x28, 0, 0, 12),
+            (0x15, 0, 6, 0x800),
+            (0x30, 0, 0, 23),
+            (0x15, 0, 4, 17),
+            (0xB1, 0, 0, 14),
+            (0x48, 0, 0, 14),
+            (0x15, 0, 1, 49_152),
+            (0x06, 0, 0, 1),
+            (0x06, 0, 0, 0),
+        ];
+        let filter = filter(&PORT);
+        assert!(filter.header_compares().is_some());
+        Self::with(worker, Some(filter))
+    }
+
     fn with(worker: &mut Worker<TestDevice>, filter: Option<Filter>) -> Self {
         let kinds = Kind::ALL.iter().fold(0, |bits, kind| bits | kind.bit());
         let settings = CaptureSettings {

@@ -222,7 +222,9 @@ pub fn frame(script: &mut Script<'_>, from: u8, ports: u8, is_bridged: bool) -> 
             let mut udp =
                 if is_bridged { Udp::bridged(from, to, dscp) } else { Udp::routed(from, to, dscp) };
             udp.frame_bytes = 60 + usize::from(script.octet()?) * 1_454 / 255;
-            udp.tos |= script.below(4)?;
+            let marks = script.below(16)?;
+            udp.tos |= marks & 3;
+            udp.src_port += u16::from(marks >> 2);
             let other = script.octet()?;
             match kind {
                 4 if is_bridged => udp.dst_mac = MacAddress([0xFF; 6]),
