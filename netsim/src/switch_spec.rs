@@ -112,6 +112,7 @@ impl SwitchSpec {
                 // A frame costs a cell at the least, so bytes are used up with or before frames.
                 frames_max: frames(self.buffer_bytes, self.cell_bytes),
                 partition_bytes: None,
+                headroom_pool_bytes: None,
             },
             scheduler: SchedulerSettings {
                 strict_bits: 0,

@@ -128,6 +128,7 @@ fn pools(tables: &mut Tables, config: &SwitchConfig, lossless: u8) {
     let buffer = &config.settings.buffer;
     let lossy = buffer.lossy_bytes;
     let headroom: u64 = viqs(config).map(|viq| u64::from(viq.headroom_bytes)).sum();
+    let headroom = buffer.headroom_pool_bytes.unwrap_or(headroom);
     let pool = |tables: &mut Tables, name: &str, kind: &str, size: u64| {
         tables.set("BUFFER_POOL", name, "type", kind);
         tables.set("BUFFER_POOL", name, "mode", "dynamic");
@@ -146,6 +147,9 @@ fn pools(tables: &mut Tables, config: &SwitchConfig, lossless: u8) {
     if lossless != 0 {
         let shared = buffer.size_bytes.saturating_sub(lossy).saturating_sub(headroom);
         pool(tables, LOSSLESS_POOL, "ingress", shared);
+        if let Some(bytes) = buffer.headroom_pool_bytes {
+            tables.set("BUFFER_POOL", LOSSLESS_POOL, "xoff", bytes.to_string());
+        }
         pool(tables, "egress_lossless_pool", "egress", buffer.size_bytes);
         let (name, pool) = ("egress_lossless_profile", "egress_lossless_pool");
         profile(tables, name, pool, buffer.size_bytes);

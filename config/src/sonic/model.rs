@@ -144,6 +144,10 @@ pub(super) struct Buffer {
     pub(super) shared: Option<Said<u64>>,
     pub(super) lossy: Option<Said<u64>>,
     pub(super) lossy_queue: Option<Said<u64>>,
+    /// Bytes of headroom that all groups share.
+    pub(super) headroom_pool: Option<Said<u64>>,
+    /// By how much all headroom exceeds what they share, where that is not said in bytes.
+    pub(super) over_subscribe_ratio: Option<Said<i64>>,
 }
 
 #[derive(Debug)]

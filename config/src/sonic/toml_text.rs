@@ -148,8 +148,13 @@ fn tags(text: &mut Text, model: &Model) {
 
 fn buffer(text: &mut Text, model: &Model, size: Option<u64>) {
     let buffer = &model.buffer;
+    let (pool, ratio) = (buffer.headroom_pool.as_ref(), buffer.over_subscribe_ratio.as_ref());
+    if size.is_some() || pool.is_some() || ratio.is_some() {
+        text.head("[buffer]", "");
+    }
+    text.optional("headroom_pool", pool);
+    text.optional("over_subscribe_ratio", ratio);
     let Some(size) = size else { return };
-    text.head("[buffer]", "");
     let shared = buffer.shared.as_ref().map_or("", |said| said.from.as_str());
     let lossy = buffer.lossy.as_ref().map_or("", |said| said.from.as_str());
     let from: Vec<&str> = [shared, lossy].into_iter().filter(|from| !from.is_empty()).collect();

@@ -10,6 +10,7 @@ mod device;
 mod fleet;
 mod flight_recorder;
 mod gfc;
+mod headroom_pool;
 mod host;
 mod inband_telemetry;
 mod initial_tags;

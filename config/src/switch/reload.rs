@@ -158,6 +158,8 @@ impl Changes {
         self.compare("buffer.lossy", &buffer.lossy_bytes, &new.buffer.lossy_bytes);
         let (queue, new_queue) = (&buffer.lossy_queue_bytes, &new.buffer.lossy_queue_bytes);
         self.compare("buffer.lossy_queue", queue, new_queue);
+        let (pool, new_pool) = (&buffer.headroom_pool_bytes, &new.buffer.headroom_pool_bytes);
+        self.differ("buffer.headroom_pool", pool, new_pool);
         self.differ("scheduler.strict", &scheduler.strict_bits, &new.scheduler.strict_bits);
         let (quantum, new_quantum) = (&scheduler.quantum_bytes, &new.scheduler.quantum_bytes);
         self.differ("scheduler.weights", quantum, new_quantum);

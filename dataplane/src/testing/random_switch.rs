@@ -75,6 +75,9 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
     // Small enough that a dynamic threshold falls, large enough for reserve and headroom.
     let kept = 2 * u64::from(ports) * u64::from(1_000 + headroom_bytes);
     settings.buffer.size_bytes = kept + settings.buffer.lossy_bytes + 40_000;
+    if script.below(4)? == 0 {
+        settings.buffer.headroom_pool_bytes = Some(u64::from(headroom_bytes) * u64::from(ports));
+    }
     match has(5) {
         true if !has(0) && !has(4) => give_ttl_classes(&mut builder),
         false if has(6) && !has(4) => give_rates(&mut builder, xoff_bytes, has(7)),

@@ -136,6 +136,7 @@ fn settings(ports: u8) -> SwitchSettings {
             lossy_queue_bytes: 100_000,
             frames_max: 16_384,
             partition_bytes: None,
+            headroom_pool_bytes: None,
         },
         scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8], fair: false },
         ecn: [None; 8],

@@ -363,6 +363,12 @@ pub struct BufferStats {
     pub shared_bytes: u64,
     /// The sum over workers of the most that each used at once.
     pub shared_peak_bytes: u64,
+    /// The headroom that lossless priorities may use: a pool, or the sum of each one's own.
+    pub headroom_size_bytes: u64,
+    /// Of that, in use.
+    pub headroom_bytes: u64,
+    /// The sum over workers of the most that each used at once.
+    pub headroom_peak_bytes: u64,
     /// What lossy traffic may hold.
     pub lossy_size_bytes: u64,
     /// Of that, in use.

@@ -46,10 +46,13 @@ pub(super) fn stats(stats: &Stats) -> String {
         sflow(stats),
         ports,
         format!(
-            "buffer: {} of {} shared bytes (peak {}), {} of {} lossy (peak {})",
+            "buffer: {} of {} shared bytes (peak {}), {} of {} headroom (peak {}), {} of {} lossy (peak {})",
             buffer.shared_bytes,
             buffer.shared_size_bytes,
             buffer.shared_peak_bytes,
+            buffer.headroom_bytes,
+            buffer.headroom_size_bytes,
+            buffer.headroom_peak_bytes,
             buffer.lossy_bytes,
             buffer.lossy_size_bytes,
             buffer.lossy_peak_bytes

@@ -22,6 +22,13 @@ pub(in crate::switch) struct BufferTable {
     pub(in crate::switch) lossy: Field<Size>,
     /// What one lossy queue of a port may hold. Default `"512KB"`, or `lossy` if that is less.
     pub(in crate::switch) lossy_queue: Field<Size>,
+    /// Headroom that the lossless priorities of all ports share (SONiC: shared headroom pool); each
+    /// still uses no more than its own `headroom`. When the pool is used up, frames that were sent
+    /// before a pause took effect are lost. Default: each has its own in full.
+    pub(in crate::switch) headroom_pool: Field<Size>,
+    /// Instead of `headroom_pool`: by how much all headroom together exceeds it; 1 to the number of
+    /// ports.
+    pub(in crate::switch) over_subscribe_ratio: Field<u64>,
 }
 
 /// `[headroom]`: what the default headroom adds to IEEE 802.3's for software at both ends.
