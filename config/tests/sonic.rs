@@ -197,8 +197,8 @@ fn what_comes_near_is_approximated_on_demand_and_said() {
         ("\"xon\": \"0\"", "\"xon\": \"4000\"", ""),
         (
             "\"size\": \"20000000\"",
-            "\"size\": \"20000000\", \"xoff\": \"500000\"",
-            "headroom is not shared",
+            "\"size\": \"20000000\", \"xoff\": \"1000\"",
+            "a group of a port needs",
         ),
         (
             "\"size\": \"0\", \"static_th\": \"400000\"",
@@ -230,6 +230,34 @@ fn what_comes_near_is_approximated_on_demand_and_said() {
         assert!(imported.text.lines().any(|line| line.starts_with("# ") && line.contains(why)));
         switch(&imported.text);
     }
+}
+
+/// A size of the pool of headroom goes before a ratio, and both are exact.
+#[test]
+fn shared_headroom_is_a_pool() {
+    let ratio = "\"DEFAULT_LOSSLESS_BUFFER_PARAMETER\": { \"AZURE\": { \"over_subscribe_ratio\": \"2\" } },\n  \"PORT\":";
+    let with_ratio = EXACT.replacen("\"PORT\":", ratio, 1);
+    let own = switch(&import(EXACT, false).unwrap().text).settings;
+    let half = switch(&import(&with_ratio, false).unwrap().text).settings;
+    assert_eq!(
+        (own.buffer.headroom_pool_bytes, half.headroom_bytes()),
+        (None, own.headroom_bytes() / 2)
+    );
+
+    let largest = own.ports.iter().flat_map(|port| port.lossless.iter().flatten());
+    let largest = largest.map(|viq| u64::from(viq.headroom_bytes)).max().unwrap();
+    let pool = format!("\"size\": \"20000000\", \"xoff\": \"{}\"", largest + 8);
+    let with_both = with_ratio.replacen("\"size\": \"20000000\"", &pool, 1);
+    let text = import(&with_both, false).unwrap().text;
+    let from = "# BUFFER_POOL|ingress_lossless_pool|xoff";
+    assert!(
+        text.lines().any(|line| line.starts_with("headroom_pool = ") && line.contains(from)),
+        "{text}"
+    );
+    let both = switch(&text).settings;
+    assert_eq!(both.buffer.headroom_pool_bytes, Some(largest + 8));
+    let shared = dataplane::buffer::lossless_shared_bytes;
+    assert_eq!((shared(&half), shared(&both)), (shared(&own), shared(&own)), "that is beside it");
 }
 
 #[test]
@@ -403,6 +431,7 @@ fn assert_same(one: &SwitchConfig, other: &SwitchConfig) {
     assert_eq!(buffer.lossy_bytes, theirs.buffer.lossy_bytes);
     assert_eq!(buffer.lossy_queue_bytes, theirs.buffer.lossy_queue_bytes);
     assert!(!is_lossless || buffer.size_bytes == theirs.buffer.size_bytes);
+    assert!(!is_lossless || one.settings.headroom_bytes() == theirs.headroom_bytes());
     assert_eq!((scheduler.strict_bits, *ecn), (theirs.scheduler.strict_bits, theirs.ecn));
     let share = |quanta: [u32; 8]| quanta.map(|quantum| f64::from(quantum) / f64::from(quanta[0]));
     if scheduler.strict_bits & 1 == 0 {
