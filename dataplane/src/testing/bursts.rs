@@ -250,6 +250,7 @@ impl Switch {
         self.worker.report(&mut report, now);
         // A whole burst is charged before any of its frames is dropped at a port that is down.
         (report.pool.shared.peak_bytes, report.pool.lossy.peak_bytes) = (0, 0);
+        report.pool.headroom.peak_bytes = 0;
         for gauges in report.ports.iter_mut().flat_map(|port| &mut port.queues) {
             (gauges.viq_peak_bytes, gauges.headroom_peak_bytes) = (0, 0);
             gauges.shared_peak_bytes = 0;
