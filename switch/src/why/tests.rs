@@ -257,7 +257,7 @@ fn a_chain_that_ends_says_where() {
     (waits[0].own_rate, waits[0].paused_for_ns) = (true, 0);
     let chain = world.chain("A", 2, None).unwrap();
     assert_eq!(chain.end, "switch C sends from there at the queue's own peak rate ([[shaper]])");
-    let last = "C:p1 priority 1 waits for its own rate: 9 frames, 9000 bytes";
+    let last = "C:p2 priority 1 waits for its own rate: 9 frames, 9000 bytes";
     assert_eq!((chain.lines()[2].as_str(), chain.cycle.len()), (last, 0));
     world.switches.get_mut("C").unwrap().stats.waits.clear();
     let chain = world.chain("A", 2, None).unwrap();
