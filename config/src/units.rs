@@ -190,8 +190,8 @@ pub fn show_size(bytes: u64) -> String {
     grouped + " B"
 }
 
-/// `bps` bits per second in the largest unit in which it is a whole number, as files have it: `200M`,
-/// `1500M`, `6000008`.
+/// `bps` bits per second in the largest unit in which it is a whole number, as files have it:
+/// `200M`, `1500M`, `6000008`.
 pub fn show_rate(bps: u64) -> String {
     let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     let unit = units.into_iter().find(|(unit, _)| bps >= *unit && bps.is_multiple_of(*unit));

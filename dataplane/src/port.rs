@@ -247,8 +247,8 @@ impl<D: Device, V: Driver> Port<D, V> {
     /// and the priority itself has no queued frames and is not blocked.
     #[inline(always)]
     fn passing_bits(&self) -> u8 {
-        // A rate-limited priority is sent frame by frame, and by the port's owner alone; a discarded
-        // one is not sent.
+        // A rate-limited priority is sent frame by frame, and by the port's owner alone; a
+        // discarded one is not sent.
         let held = self.held_bits() | self.receiver.rate_limited_bits() | self.discarded_bits;
         let nothing_first = self.bypasses_queue && self.occupied_bits & !held == 0;
         if nothing_first { !(self.occupied_bits | held) } else { 0 }

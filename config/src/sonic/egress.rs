@@ -101,7 +101,8 @@ fn scheduler(reader: &mut Reader<'_>, name: &str) -> Service {
     }
 }
 
-/// Reads the peak rates of a queue: a shaper for the ports of each. The last entry of a port counts.
+/// Reads the peak rates of a queue: a shaper for the ports of each. The last entry of a port
+/// counts.
 fn peak_rates(reader: &mut Reader<'_>, model: &mut Model, queue: u8, of: &[(&str, &str)]) {
     let mut shapers: Vec<Shaper> = Vec::new();
     for (at, (port, key)) in of.iter().enumerate() {

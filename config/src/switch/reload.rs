@@ -1,9 +1,9 @@
 //! What a running switch can take over from changed files, and what needs a restart.
 //!
 //! Rules, tags, QoS maps, tunnels, routes, neighbors, addresses, VLANs and trust are a snapshot
-//! that workers swap in between two turns. The thresholds of ECN and the peak rates of queues change
-//! with it. What the devices,
-//! the buffer and the cores were built with stays until the next start.
+//! that workers swap in between two turns. The thresholds of ECN and the peak rates of queues
+//! change with it. What the devices, the buffer and the cores were built with stays until the next
+//! start.
 
 use super::{Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, old_words, routes};
 use crate::error::ConfigError;

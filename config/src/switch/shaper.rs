@@ -15,8 +15,8 @@ use toml::Spanned;
 const RATES: RangeInclusive<u64> = 8..=1_600_000_000_000;
 /// FCS.
 const FCS_BYTES: u64 = 4;
-/// For how long a worker may be away from a port, and behind a device of the kernel, without costing
-/// a queue its rate.
+/// For how long a worker may be away from a port, and behind a device of the kernel, without
+/// costing a queue its rate.
 const CATCH_UP_NS: u64 = 200_000;
 const KERNEL_CATCH_UP_NS: u64 = 10_000_000;
 

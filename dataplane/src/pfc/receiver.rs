@@ -90,8 +90,8 @@ impl Receiver {
         Self { rates: Some(Box::new(rates)), charged_bits: self.obeyed_bits, ..self }
     }
 
-    /// From `now` on, the queue of `priority` has this peak rate, or none. The port's frames have at
-    /// most `longest_bytes`.
+    /// From `now` on, the queue of `priority` has this peak rate, or none. The port's frames have
+    /// at most `longest_bytes`.
     pub(crate) fn set_peak_rate(
         &mut self,
         priority: Priority,

@@ -159,7 +159,8 @@ impl<D: Device, V: Driver> Port<D, V> {
     }
 
     /// Accounts for a frame that leaves a queue of `depth_bytes`: charges the pacer and the rate
-    /// that the peer or the queue's settings give, marks the frame if ECN requires it, and writes telemetry.
+    /// that the peer or the queue's settings give, marks the frame if ECN requires it, and writes
+    /// telemetry.
     #[inline(always)]
     pub(super) fn departs(
         &mut self,

@@ -6,7 +6,8 @@ use dataplane::buffer::ViqId;
 use dataplane::limits::PRIORITIES;
 use dataplane::report::PortReport;
 
-/// The queues of `ports` that hold frames and are paused or wait for their rate, from what all workers report of them.
+/// The queues of `ports` that hold frames and are paused or wait for their rate, from what all
+/// workers report of them.
 pub(super) fn find(ports: &[PortStats], reports: &[&PortReport]) -> Vec<Wait> {
     let queues = (0..ports.len()).flat_map(|p| (0..PRIORITIES).map(move |priority| (p, priority)));
     let waiting = queues.filter(|&(port, priority)| {

@@ -1,5 +1,5 @@
-//! `knotless ctl waits`: queues that the peer has paused or that wait for their own peak rate, and the
-//! ingress ports of their frames.
+//! `knotless ctl waits`: queues that the peer has paused or that wait for their own peak rate, and
+//! the ingress ports of their frames.
 
 use crate::control::stats::{Origin, Wait};
 

@@ -1,4 +1,5 @@
-//! Queues that the peer has paused or that wait for their own rate, and the pauses that follow upstream.
+//! Queues that the peer has paused or that wait for their own rate, and the pauses that follow
+//! upstream.
 
 use super::{Rig, bridged};
 use crate::control::protocol::{Reply, Request};
