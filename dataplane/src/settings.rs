@@ -6,6 +6,7 @@ use crate::host_class::HostRates;
 use crate::ids::{Priority, WorkerId};
 use crate::limits::{BURST_MAX, PRIORITIES};
 use crate::pfc::watchdog::WatchdogSettings;
+use crate::queue::shaper::PeakRate;
 use crate::time::Speed;
 use crate::wire::MacAddress;
 use alloc::string::String;
@@ -77,6 +78,8 @@ pub struct PortSettings {
     /// that it receives, whatever their priorities here. Then every pause names it, and one that is
     /// received for it holds all lossless priorities. `None`: the peer's priorities are ours.
     pub host_priority: Option<Priority>,
+    /// The peak rate of each queue, if it has one.
+    pub peak_rates: [Option<PeakRate>; PRIORITIES],
     /// How the port's peer sets rates, if it does (gentle flow control, GFC).
     pub gfc: Option<GfcSettings>,
     /// The PFC watchdog, if there is one.
@@ -91,6 +94,11 @@ impl PortSettings {
         (0..PRIORITIES).filter(|&p| self.lossless[p].is_some()).fold(0, |bits, p| bits | 1 << p)
     }
 
+    /// The longest frame that the port sends, two VLAN tags included, without FCS.
+    pub(crate) fn longest_bytes(&self) -> u32 {
+        u32::from(self.frame_bytes_max) + FRAME_TAGS_BYTES
+    }
+
     /// Receive queues.
     pub fn rx_queues(&self) -> u32 {
         u32::try_from(self.further_queues.len()).unwrap_or(u32::MAX).saturating_add(1)
@@ -99,8 +107,7 @@ impl PortSettings {
     /// Bytes that only one of the port's VIQs may use, of all of them, beside their headroom: the
     /// reserve, and what several receive queues admit beyond the headroom ([`stale_bytes`]).
     pub fn reserved_bytes(&self) -> u64 {
-        let frame_bytes = u32::from(self.frame_bytes_max) + FRAME_TAGS_BYTES;
-        let stale = u64::from(stale_bytes(self.rx_queues(), frame_bytes));
+        let stale = u64::from(stale_bytes(self.rx_queues(), self.longest_bytes()));
         let viqs = self.lossless.iter().flatten();
         viqs.map(|viq| u64::from(viq.reserved_bytes) + stale).sum()
     }

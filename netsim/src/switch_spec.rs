@@ -164,6 +164,7 @@ impl SwitchSpec {
             lossless,
             upstream: common.upstream,
             host_priority: link.and(common.host_priority).filter(|_| is_host),
+            peak_rates: [None; PRIORITIES],
             gfc: common.gfc,
             watchdog: self.watchdog,
             rx_backlog_xoff_frames: u32::MAX,

@@ -3,6 +3,7 @@
 use super::model::{Model, Port, QosMap, Tag, Threshold, Tunnel};
 use super::reader::Said;
 use crate::message;
+use crate::units::show_rate;
 use std::fmt::Display;
 
 /// Characters of a comment.
@@ -227,6 +228,19 @@ fn queues(text: &mut Text, model: &Model) {
         }
         for (priority, weight) in &model.weights {
             text.key(&format!("weights.{priority}"), weight);
+        }
+    }
+    for shaper in &model.shapers {
+        text.head("[[shaper]]", &shaper.from);
+        text.say(format!("priority = {}", shaper.priority), &shaper.from);
+        if !shaper.ports.is_empty() {
+            let ports: Vec<String> = shaper.ports.iter().map(|port| quote(port)).collect();
+            text.say(format!("ports = [{}]", ports.join(", ")), &shaper.from);
+        }
+        let rate = show_rate(shaper.rate.value.saturating_mul(8));
+        text.say(format!("peak_rate = {}", quote(&rate)), &shaper.rate.from);
+        if let Some(burst) = &shaper.burst {
+            text.key("peak_burst", burst);
         }
     }
     for ecn in &model.ecn {

@@ -31,6 +31,7 @@ pub(super) fn settings(
         lossless: by_priority,
         upstream: Priority::EACH,
         host_priority: None,
+        peak_rates: [None; 8],
         gfc: None,
         watchdog: None,
         rx_backlog_xoff_frames: 0,

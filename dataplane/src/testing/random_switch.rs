@@ -7,6 +7,7 @@ use crate::fib::Route;
 use crate::ids::{PortId, Priority, Tag};
 use crate::pfc::watchdog::{Action, WatchdogSettings};
 use crate::qos_map::QosMap;
+use crate::queue::shaper::PeakRate;
 use crate::rules::{TagMatch, TcamEntry};
 use crate::settings::{EcnSettings, GfcSettings, TelemetrySettings, Threshold};
 use crate::time::Speed;
@@ -92,6 +93,9 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
     if builder.tags.ttl_classes.is_none() && !has(0) && script.below(3)? == 0 {
         give_tunnel(&mut builder, script.octet()?);
     }
+    if script.below(3)? == 0 {
+        give_peak_rates(&mut builder, script)?;
+    }
     Some(builder)
 }
 
@@ -109,6 +113,17 @@ fn give_qos_maps(builder: &mut RigBuilder, script: &mut Script<'_>) -> Option<()
             priorities[2] = Priority::from_low_bits(3 + (bits >> bit >> 1 & 1));
         }
         port.qos_map = (bits != 0).then(|| Arc::new(map));
+    }
+    Some(())
+}
+
+/// Peak rates for some queues of each port: from a tenth of what a port sends to all of it.
+fn give_peak_rates(builder: &mut RigBuilder, script: &mut Script<'_>) -> Option<()> {
+    for port in &mut builder.settings.ports {
+        let (bits, tenths, burst) = (script.octet()?, 1 + script.below(10)?, script.octet()?);
+        let rate = Speed::from_bps(port.speed.bps() / 10 * u64::from(tenths));
+        let peak = PeakRate { rate, burst_bytes: 40 * u32::from(burst) };
+        port.peak_rates = Priority::EACH.map(|p| (bits & p.bit() != 0).then_some(peak));
     }
     Some(())
 }

@@ -123,6 +123,7 @@ fn settings(ports: u8) -> SwitchSettings {
         lossless,
         upstream: Priority::EACH,
         host_priority: None,
+        peak_rates: [None; 8],
         gfc: None,
         watchdog: None,
         rx_backlog_xoff_frames: 512,

@@ -164,6 +164,7 @@ fn as_json(config: &SwitchConfig) -> Value {
             "mac": settings.mac.to_string(),
             "trust": classes::trust_json(&port.trust),
             "qos_map": classes::qos_map_json(port.qos_map.as_deref(), &config.tag_map),
+            "shaper": classes::peak_rates_json(settings),
             "watchdog": classes::watchdog_json(settings.watchdog),
             "lossless": lossless.collect::<Vec<_>>(),
             "promise": port.promise.as_ref().map(|promise| json!({

@@ -39,7 +39,7 @@ pub struct Stats {
     pub epoch: u64,
     /// In the order of their numbers.
     pub ports: Vec<PortStats>,
-    /// Queues that hold frames which the peer has paused.
+    /// Queues that hold frames which the peer has paused, or which wait for the queue's own rate.
     pub waits: Vec<Wait>,
     /// The shared buffer.
     pub buffer: BufferStats,
@@ -331,6 +331,9 @@ pub struct Wait {
     pub bytes: u32,
     /// Nanoseconds for which the peer has paused them without interruption.
     pub paused_for_ns: u64,
+    /// Whether they wait for the queue's own peak rate (`[[shaper]]`), and for no peer.
+    #[serde(default)]
+    pub own_rate: bool,
     /// Their ingress ports.
     pub origins: Vec<Origin>,
     /// Whether there may be more ingress ports: only the first frames of a long queue are examined.

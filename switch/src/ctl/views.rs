@@ -188,6 +188,7 @@ fn moved(port: &PortStats) -> Vec<(&'static str, String)> {
         ("tx_bytes", &port.tx_bytes),
         ("lossless_drops", &port.lossless_drops),
         ("ecn_marked_frames", &port.ecn_marked_frames),
+        ("peak_rate_used_up", &port.peak_rate_used_up),
     ];
     let ones = [
         ("rx_unclassified_frames", port.rx_unclassified_frames),
