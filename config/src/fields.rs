@@ -80,6 +80,8 @@ fields! {
     Size(u64);
     /// Bits per second: `"200M"`, `"2.5G"`, `"40G"`.
     Rate(Speed);
+    /// Bits per second of traffic: `9600`, `"200M"`, `"1.5G"`.
+    TrafficRate(u64);
     /// A cable's length: `"10m"`, `"0.5m"`, `"2km"`.
     Cable(Length);
     /// Nanoseconds: `"20us"`, `"300s"`.
@@ -116,6 +118,16 @@ impl Value for Rate {
     const EXPECTED: &'static str = "a speed, such as \"200M\" or \"40G\"";
     fn from_text(text: &str) -> Result<Self, String> {
         units::parse_speed(text).map(Self).map_err(|error| error.to_string())
+    }
+}
+
+impl Value for TrafficRate {
+    const EXPECTED: &'static str = "a rate, such as \"200M\" or \"1.5G\"";
+    fn from_text(text: &str) -> Result<Self, String> {
+        units::parse_rate_bps(text).map(Self).map_err(|error| error.to_string())
+    }
+    fn from_number(number: i128) -> Result<Self, String> {
+        u64::try_from(number).map(Self).map_err(|_| format!("`{number}` is not {}", Self::EXPECTED))
     }
 }
 

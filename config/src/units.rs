@@ -190,6 +190,14 @@ pub fn show_size(bytes: u64) -> String {
     grouped + " B"
 }
 
+/// `bps` bits per second in the largest unit in which it is a whole number, as files have it:
+/// `200M`, `1500M`, `6000008`.
+pub fn show_rate(bps: u64) -> String {
+    let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    let unit = units.into_iter().find(|(unit, _)| bps >= *unit && bps.is_multiple_of(*unit));
+    unit.map_or_else(|| bps.to_string(), |(unit, name)| format!("{}{name}", bps / unit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +256,10 @@ mod tests {
         for text in ["", "M", "1.", ".5G", "-1", "1e9", "0.5", "99999999999999999999T", "\u{661}"] {
             assert!(parse_count(text).is_err() && parse_rate_bps(text).is_err(), "{text}");
         }
+        for bps in [1, 999, 8_000, 200_000_000, 1_500_000_000, 6_000_008, 40_000_000_000] {
+            assert_eq!(parse_rate_bps(&show_rate(bps)), Ok(bps));
+        }
+        assert_eq!(show_rate(1_500_000_000), "1500M");
         let message = parse_rate_bps("fast").unwrap_err().to_string();
         assert_eq!(message, "`fast` is not a rate; write bits per second as \"200M\" or \"1.5G\"");
         for text in ["10", "ms", "1.5ns"] {

@@ -389,6 +389,32 @@ fn scheduling_and_marking() {
 }
 
 #[test]
+fn peak_rates() {
+    let shaper = |text: &str| format!("pmax = 0.1\n[[shaper]]\n{text}");
+    let wrong = [
+        ("priority = 8\npeak_rate = '1M'", "8", "there are eight"),
+        ("priority = 0\npeak_rate = 'fast'", "'fast'", "`fast` is not a rate"),
+        ("priority = 0\npeak_rate = 7", "7", "a `peak_rate` of 7 bit/s; it is 8 to 1.6T"),
+        ("priority = 0\npeak_rate = '2T'", "'2T'", "it is 8 to 1.6T"),
+        ("priority = 0\npeak_rate = '1M'\npeak_burst = '5GB'", "'5GB'", "4 GB is the most"),
+        ("priority = 0\npeak_rate = '1M'\nports = ['p9']", "'p9'", "`p9`"),
+        (
+            "priority = 0\npeak_rate = '1M'\nports = ['p2', '2']",
+            "'2'",
+            "port `p2` has a [[shaper]] with priority 0 already",
+        ),
+        (
+            "priority = 0\npeak_rate = '1M'\n[[shaper]]\npriority = 0\npeak_rate = '2M'",
+            "0",
+            "priority 0 has a [[shaper]] already; one is enough, unless they name their `ports`",
+        ),
+    ];
+    for (text, place, words) in wrong {
+        check("pmax = 0.1", &shaper(text), place, words);
+    }
+}
+
+#[test]
 fn the_machine() {
     check("count = 2", "count = 0", "0", "1 to 16 workers");
     check("count = 2", "count = 17", "17", "1 to 16 workers");

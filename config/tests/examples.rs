@@ -7,8 +7,10 @@ use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag, WorkerId};
 use dataplane::l2::Vid;
 use dataplane::pipeline::classify::ClassifyBy;
+use dataplane::queue::shaper::PeakRate;
 use dataplane::settings::Threshold;
 use dataplane::snapshot::PortMode;
+use dataplane::time::Speed;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +99,7 @@ fn the_examples_show_every_field() {
         "[[route]]",
         "[[neighbor]]",
         "[[ecn]]",
+        "[[shaper]]",
     ];
     let single = [
         "[buffer]",
@@ -212,6 +215,12 @@ fn strict_priority_has_no_weight_and_storage_has_three() {
     assert_eq!(scheduler.quantum_bytes[3], 6_000);
     assert_eq!(config.tag_map.priority[48].value(), 7);
     assert_eq!(config.tag_map.priority[46].value(), 0);
+    let peak = |mbps: u64, burst_bytes| {
+        Some(PeakRate { rate: Speed::from_bps(mbps * 1_000_000), burst_bytes })
+    };
+    let [first, second] = [0, 1].map(|port| config.settings.ports[port].peak_rates);
+    assert_eq!((first[7], second[7]), (peak(50, 32_000), peak(20, 25_000 + 2 * 1_526)));
+    assert_eq!((first[0], first[3], second[3]), (None, None, None));
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use config::SwitchConfig;
 use config::sonic::{ImportOptions, Imported, SonicError, export, import_text};
+use dataplane::queue::shaper::PeakRate;
 use dataplane::settings::SwitchSettings;
+use dataplane::time::Speed;
 use std::fs;
 use std::path::Path;
 
@@ -197,8 +199,8 @@ fn what_comes_near_is_approximated_on_demand_and_said() {
         ("\"xon\": \"0\"", "\"xon\": \"4000\"", ""),
         (
             "\"size\": \"20000000\"",
-            "\"size\": \"20000000\", \"xoff\": \"500000\"",
-            "headroom is not shared",
+            "\"size\": \"20000000\", \"xoff\": \"1000\"",
+            "a group of a port needs",
         ),
         (
             "\"size\": \"0\", \"static_th\": \"400000\"",
@@ -207,7 +209,7 @@ fn what_comes_near_is_approximated_on_demand_and_said() {
         ),
         ("\"pfcwd_sw_enable\": \"3\"", "\"pfcwd_sw_enable\": \"\"", ""),
         ("\"POLL_INTERVAL\"", "\"BIG_RED_SWITCH\": \"enable\", \"POLL_INTERVAL\"", "at once"),
-        ("\"weight\": \"15\"", "\"weight\": \"15\", \"pir\": \"1000\"", "no rate"),
+        ("\"weight\": \"15\"", "\"weight\": \"15\", \"cir\": \"1000\"", "no guaranteed rate"),
         (
             "\"pfc_enable\": \"3\"",
             "\"pfc_enable\": \"3,6\"",
@@ -230,6 +232,34 @@ fn what_comes_near_is_approximated_on_demand_and_said() {
         assert!(imported.text.lines().any(|line| line.starts_with("# ") && line.contains(why)));
         switch(&imported.text);
     }
+}
+
+/// A size of the pool of headroom goes before a ratio, and both are exact.
+#[test]
+fn shared_headroom_is_a_pool() {
+    let ratio = "\"DEFAULT_LOSSLESS_BUFFER_PARAMETER\": { \"AZURE\": { \"over_subscribe_ratio\": \"2\" } },\n  \"PORT\":";
+    let with_ratio = EXACT.replacen("\"PORT\":", ratio, 1);
+    let own = switch(&import(EXACT, false).unwrap().text).settings;
+    let half = switch(&import(&with_ratio, false).unwrap().text).settings;
+    assert_eq!(
+        (own.buffer.headroom_pool_bytes, half.headroom_bytes()),
+        (None, own.headroom_bytes() / 2)
+    );
+
+    let largest = own.ports.iter().flat_map(|port| port.lossless.iter().flatten());
+    let largest = largest.map(|viq| u64::from(viq.headroom_bytes)).max().unwrap();
+    let pool = format!("\"size\": \"20000000\", \"xoff\": \"{}\"", largest + 8);
+    let with_both = with_ratio.replacen("\"size\": \"20000000\"", &pool, 1);
+    let text = import(&with_both, false).unwrap().text;
+    let from = "# BUFFER_POOL|ingress_lossless_pool|xoff";
+    assert!(
+        text.lines().any(|line| line.starts_with("headroom_pool = ") && line.contains(from)),
+        "{text}"
+    );
+    let both = switch(&text).settings;
+    assert_eq!(both.buffer.headroom_pool_bytes, Some(largest + 8));
+    let shared = dataplane::buffer::lossless_shared_bytes;
+    assert_eq!((shared(&half), shared(&both)), (shared(&own), shared(&own)), "that is beside it");
 }
 
 #[test]
@@ -328,6 +358,58 @@ fn what_differs_by_port_is_a_qos_map() {
     assert!(!import(EXACT, false).unwrap().text.contains("[[qos_map]]"));
 }
 
+/// [`EXACT`], where the strict queue of the first port has a scheduler with `fields`.
+fn with_peak_rates(fields: &str) -> String {
+    let schedulers =
+        format!("\"SCHEDULER\": {{ \"limited\": {{ \"type\": \"STRICT\", {fields} }},");
+    EXACT.replace("\"SCHEDULER\": {", &schedulers).replace(
+        "\"Ethernet0|5\": { \"scheduler\": \"fast\" }",
+        "\"Ethernet0|5\": { \"scheduler\": \"limited\" }",
+    )
+}
+
+/// SONiC's rates are octets a second.
+#[test]
+fn peak_rates_are_imported_exactly_and_those_in_packets_refused() {
+    let fields = "\"meter_type\": \"bytes\", \"pir\": \"750001\", \"pbs\": \"8192\"";
+    let text = import(&with_peak_rates(fields), false).unwrap().text;
+    let lines = plain(&text);
+    let at = lines.iter().position(|line| *line == "[[shaper]]").unwrap();
+    let expected =
+        ["priority = 5", "ports = [\"Ethernet0\"]", "peak_rate = \"6000008\"", "peak_burst = 8192"];
+    assert_eq!(lines[at + 1..at + 5], expected);
+    let ports = switch(&text).settings.ports;
+    let peak = PeakRate { rate: Speed::from_bps(6_000_008), burst_bytes: 8_192 };
+    assert_eq!((ports[0].peak_rates[5], ports[1].peak_rates), (Some(peak), [None; 8]));
+    // At all ports: no `ports`. Without `pbs`: what is the default here.
+    let all = EXACT.replace("\"type\": \"STRICT\"", "\"type\": \"STRICT\", \"pir\": \"1000000\"");
+    let text = import(&all, false).unwrap().text;
+    assert!(!text.contains("ports = ") && !text.contains("peak_burst"), "{text}");
+    let ports = switch(&text).settings.ports;
+    let rates = ports.iter().map(|port| port.peak_rates[5].unwrap().rate.bps());
+    assert_eq!(rates.collect::<Vec<_>>(), [8_000_000; 2]);
+    // 0 is none.
+    let none = import(&with_peak_rates("\"pir\": \"0\", \"pbs\": \"0\""), false).unwrap();
+    assert!(!none.text.contains("shaper"), "{}", none.text);
+    for (fields, expected) in [
+        (
+            "\"meter_type\": \"packets\", \"pir\": \"1000\"",
+            "db.json: SCHEDULER|limited|meter_type: a peak rate is in bytes a second here, and not in \
+             packets; give it in bytes",
+        ),
+        (
+            "\"meter_type\": \"frames\", \"pir\": \"1000\"",
+            "db.json: SCHEDULER|limited|meter_type: `frames` is neither bytes nor packets",
+        ),
+        (
+            "\"pir\": \"fast\"",
+            "db.json: SCHEDULER|limited|pir: `fast` is no whole number from 0 to 200000000000",
+        ),
+    ] {
+        assert_eq!(import(&with_peak_rates(fields), true).unwrap_err(), [expected]);
+    }
+}
+
 /// The switch's own files, as far as SONiC knows what they say.
 #[test]
 fn an_export_is_imported_as_the_same_switch() {
@@ -346,6 +428,7 @@ fn an_export_is_imported_as_the_same_switch() {
          watchdog = false\ncable_length = '300m'\n\
          [[port]]\nname = 'Ethernet4'\ndevice = 'net_null2'\nvlan = 20\npfc = false\n"
             .to_owned(),
+        import(&with_peak_rates("\"pir\": \"750001\", \"pbs\": \"8192\""), false).unwrap().text,
     ];
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     for entry in fs::read_dir(examples).unwrap() {
@@ -397,12 +480,14 @@ fn assert_same(one: &SwitchConfig, other: &SwitchConfig) {
         assert_eq!(format!("{:?}", port.mode), format!("{:?}", same.mode), "{}", port.name);
         assert_eq!(port.addresses, same.addresses);
         assert_eq!((port.length, port.trust.by), (same.length, same.trust.by));
+        assert_eq!(a.peak_rates, b.peak_rates, "{}", port.name);
     }
     let SwitchSettings { buffer, scheduler, ecn, .. } = &one.settings;
     let theirs = &other.settings;
     assert_eq!(buffer.lossy_bytes, theirs.buffer.lossy_bytes);
     assert_eq!(buffer.lossy_queue_bytes, theirs.buffer.lossy_queue_bytes);
     assert!(!is_lossless || buffer.size_bytes == theirs.buffer.size_bytes);
+    assert!(!is_lossless || one.settings.headroom_bytes() == theirs.headroom_bytes());
     assert_eq!((scheduler.strict_bits, *ecn), (theirs.scheduler.strict_bits, theirs.ecn));
     let share = |quanta: [u32; 8]| quanta.map(|quantum| f64::from(quantum) / f64::from(quanta[0]));
     if scheduler.strict_bits & 1 == 0 {

@@ -253,6 +253,29 @@ fn rules_and_routes_can_be_loaded_alone() {
     assert!(config.with_rules(&rules).unwrap_err().message.contains("which is not lossless here"));
 }
 
+/// A queue whose frames other workers may send gets its first peak rate at the start.
+#[test]
+fn a_reload_changes_peak_rates_and_gives_the_first_one_where_one_worker_sends() {
+    let text = |workers: u32, peak: &str| {
+        let shaper = "[[shaper]]\npriority = 3\nports = ['2']\npeak_rate = ";
+        let shaper = if peak.is_empty() { String::new() } else { format!("{shaper}'{peak}'\n") };
+        format!("name = 'A'\n{}{shaper}[workers]\ncount = {workers}\n", ports(2))
+    };
+    let changes = |workers, before: &str, after: &str| {
+        changes_needing_restart(&parse(&text(workers, before)), &parse(&text(workers, after)))
+    };
+    let line = "port 2: shaper of priority 3: new, and there are several workers";
+    for (workers, before, after, needed) in [
+        (1, "", "10M", vec![]),
+        (1, "10M", "", vec![]),
+        (2, "10M", "20M", vec![]),
+        (2, "10M", "", vec![]),
+        (2, "", "10M", vec![line.to_owned()]),
+    ] {
+        assert_eq!(changes(workers, before, after), needed, "{workers}: {before} to {after}");
+    }
+}
+
 #[test]
 fn a_reload_says_what_it_cannot_do() {
     let base = format!("name = 'A'\n[[lossless]]\npriority = 3\n{}", ports(2));
@@ -266,6 +289,7 @@ fn a_reload_says_what_it_cannot_do() {
         format!("{base}[[neighbor]]\naddress = '10.0.0.2'\nmac = '02:00:00:00:00:07'\n"),
         format!("{base}[[tag]]\ntag = 3\ndscp = 26\npriority = 3\n"),
         format!("{base}[[ecn]]\npriority = 0\nkmin = 1000\nkmax = 2000\n"),
+        format!("{base}[[shaper]]\npriority = 0\npeak_rate = '1M'\n"),
         format!("loopback = ['10.1.0.1/32']\n{base}[[tunnel]]\nname = 't'\nlocal = '10.1.0.1'\n"),
         base.replace("'net_null1'", "'net_null1'\nsource_check = true"),
         format!(

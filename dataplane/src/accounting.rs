@@ -197,6 +197,9 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
                 self.ledger.publish_partition_use(&pool.partition_use());
             }
         }
+        if pool.shares_headroom() {
+            self.ledger.publish_headroom_use(pool.headroom.bytes);
+        }
         if core::mem::take(&mut self.has_releases) {
             self.ledger.publish_releases();
         }

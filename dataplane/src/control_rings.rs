@@ -9,6 +9,7 @@ use crate::ids::{PortId, Priority, WorkerId};
 use crate::l2::MacSlice;
 use crate::limits::PUNT_FRAMES;
 use crate::punt::PuntReason;
+use crate::queue::shaper::PeakRate;
 use crate::report::Report;
 use crate::sampling::Sampling;
 use crate::settings::EcnSettings;
@@ -56,6 +57,10 @@ pub enum Command<F> {
     Sample(Option<Box<Sampling>>),
     /// Mark the frames of this egress priority so from now on, or not at all.
     Ecn(Priority, Option<EcnSettings>),
+    /// The queue of this priority at this port has this peak rate from now on, or none. For the
+    /// port's owner. Where other workers send at the port, a queue gets its first peak rate at the
+    /// start: what they have queued there would otherwise wait for a grant that does not come.
+    PeakRate(PortId, Priority, Option<PeakRate>),
     /// Send this frame at this port.
     Send(PortId, F),
     /// Process this frame as if it was just received at this port.

@@ -125,6 +125,8 @@ pub struct PortCounters {
     pub copied_frames: u64,
     /// Frames marked congestion experienced (CE) on leaving here, by egress priority.
     pub ecn_marked_frames: [u64; PRIORITIES],
+    /// Times that a queue with a peak rate used it up, and its burst: what it sends next waits.
+    pub peak_rate_used_up: [u64; PRIORITIES],
     /// Frames into which in-band telemetry was written on leaving here.
     pub telemetry_frames: u64,
     /// Frames that had passed as many switches before as there is room for.

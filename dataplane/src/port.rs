@@ -22,6 +22,7 @@ use crate::port::telemetry::Telemetry;
 use crate::port::tx_batch::TxBatch;
 use crate::queue::pacer::{CATCH_UP_NS, Pacer};
 use crate::queue::scheduler::Scheduler;
+use crate::queue::shaper::PeakRate;
 use crate::queue::veq::{QueuedFrame, Veq};
 use crate::rx_queues::rx_queues;
 use crate::settings::{PortSettings, SwitchSettings};
@@ -93,6 +94,8 @@ pub(crate) struct Port<D: Device, V: Driver> {
     /// The one priority that pauses of the host at this port name, if it has only one.
     host_priority: Option<Priority>,
     pub(crate) backlog_xoff_frames: u32,
+    /// The longest frame, VLAN tags included.
+    longest_bytes: u32,
     /// Whether this is a further receive queue of a port: it receives only, and its id is that of
     /// the queue. An emulated switch has none.
     pub(crate) is_further_queue: bool,
@@ -137,6 +140,10 @@ impl<D: Device, V: Driver> Port<D, V> {
             generator = generator.gfc(gfc.period_ns);
             receiver = receiver.gfc(gfc.form, gfc.catch_up_ns);
         }
+        let longest_bytes = settings.longest_bytes();
+        for (priority, peak) in Priority::all().zip(settings.peak_rates) {
+            receiver.set_peak_rate(priority, peak, longest_bytes, Instant::ZERO);
+        }
         let upstream = settings.host_priority.map_or(settings.upstream, |host| [host; PRIORITIES]);
         Self {
             id,
@@ -145,6 +152,7 @@ impl<D: Device, V: Driver> Port<D, V> {
             frame_bytes_max: settings.frame_bytes_max,
             lossless_bits,
             backlog_xoff_frames: settings.rx_backlog_xoff_frames,
+            longest_bytes,
             backlogged: false,
             control_priority: control.unwrap_or_default(),
             generator,
@@ -185,7 +193,12 @@ impl<D: Device, V: Driver> Port<D, V> {
         settings: &PortSettings,
         switch: &SwitchSettings,
     ) -> Self {
-        let settings = PortSettings { watchdog: None, gfc: None, ..settings.clone() };
+        let settings = PortSettings {
+            watchdog: None,
+            gfc: None,
+            peak_rates: [None; PRIORITIES],
+            ..settings.clone()
+        };
         Self { is_further_queue: true, ..Self::new(id, &settings, switch) }
     }
 
@@ -218,14 +231,24 @@ impl<D: Device, V: Driver> Port<D, V> {
             && self.up
             && !self.is_paced
             && !self.writes_telemetry
-            && device.tx_room_bytes(self.id, now) == u32::MAX;
+            && device.tx_room_bytes(self.id, now) == u32::MAX
+            && !self.has_free_rate_limited(now);
+    }
+
+    /// Whether frames of a rate-limited priority are queued that may leave now. None of this turn
+    /// may pass them by, so that the scheduler decides.
+    #[inline(always)]
+    fn has_free_rate_limited(&self, now: Instant) -> bool {
+        let bits = self.receiver.rate_limited_bits() & self.occupied_bits;
+        bits != 0 && bits & self.eligible_bits(now) != 0
     }
 
     /// Priorities whose frames may go to the device without queuing: no eligible frame is queued,
     /// and the priority itself has no queued frames and is not blocked.
     #[inline(always)]
     fn passing_bits(&self) -> u8 {
-        // A rate-limited priority is sent frame by frame; a discarded one is not sent.
+        // A rate-limited priority is sent frame by frame, and by the port's owner alone; a
+        // discarded one is not sent.
         let held = self.held_bits() | self.receiver.rate_limited_bits() | self.discarded_bits;
         let nothing_first = self.bypasses_queue && self.occupied_bits & !held == 0;
         if nothing_first { !(self.occupied_bits | held) } else { 0 }
@@ -237,10 +260,20 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.receiver.paused_bits() & !self.ignored_bits | self.ungranted_bits
     }
 
-    /// Priorities with queued frames that are neither blocked nor held by a received rate at `now`.
+    /// Priorities with queued frames that are neither blocked nor held by a rate at `now`.
     #[inline(always)]
     fn eligible_bits(&self, now: Instant) -> u8 {
         self.occupied_bits & !(self.held_bits() | self.receiver.limited_bits(now))
+    }
+
+    /// From now on, the queue of `priority` has this peak rate, or none.
+    pub(crate) fn set_peak_rate(
+        &mut self,
+        priority: Priority,
+        peak: Option<PeakRate>,
+        now: Instant,
+    ) {
+        self.receiver.set_peak_rate(priority, peak, self.longest_bytes, now);
     }
 
     /// Starts a turn of a port that another worker owns, under `grant`.
@@ -312,7 +345,7 @@ impl<D: Device, V: Driver> Port<D, V> {
     }
 
     /// When this port needs a turn although nothing arrives: for the pacer, the end of a pause, a
-    /// pause refresh, a rate or the watchdog.
+    /// pause refresh, a rate (the peer's or a peak rate) or the watchdog.
     #[inline(always)]
     pub(crate) fn wants_turn_at(&self, now: Instant) -> Instant {
         let is_empty = self.occupied_bits == 0;

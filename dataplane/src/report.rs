@@ -97,6 +97,8 @@ pub struct QueueGauges {
     pub rx_recent_pause_ns: u64,
     /// Whether the peer limits this port to a rate below its speed.
     pub rx_slowed: bool,
+    /// Whether frames wait here because the queue has used up its own peak rate.
+    pub peak_limited: bool,
     /// Whether the watchdog has detected a storm.
     pub stormed: bool,
     /// For how many nanoseconds the peer has been paused in this priority without a break; 0 if it

@@ -6,6 +6,7 @@ use crate::host_class::HostRates;
 use crate::ids::{Priority, WorkerId};
 use crate::limits::{BURST_MAX, PRIORITIES};
 use crate::pfc::watchdog::WatchdogSettings;
+use crate::queue::shaper::PeakRate;
 use crate::time::Speed;
 use crate::wire::MacAddress;
 use alloc::string::String;
@@ -77,6 +78,8 @@ pub struct PortSettings {
     /// that it receives, whatever their priorities here. Then every pause names it, and one that is
     /// received for it holds all lossless priorities. `None`: the peer's priorities are ours.
     pub host_priority: Option<Priority>,
+    /// The peak rate of each queue, if it has one.
+    pub peak_rates: [Option<PeakRate>; PRIORITIES],
     /// How the port's peer sets rates, if it does (gentle flow control, GFC).
     pub gfc: Option<GfcSettings>,
     /// The PFC watchdog, if there is one.
@@ -91,18 +94,27 @@ impl PortSettings {
         (0..PRIORITIES).filter(|&p| self.lossless[p].is_some()).fold(0, |bits, p| bits | 1 << p)
     }
 
+    /// The longest frame that the port sends, two VLAN tags included, without FCS.
+    pub(crate) fn longest_bytes(&self) -> u32 {
+        u32::from(self.frame_bytes_max) + FRAME_TAGS_BYTES
+    }
+
     /// Receive queues.
     pub fn rx_queues(&self) -> u32 {
         u32::try_from(self.further_queues.len()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
-    /// Bytes that only one of the port's VIQs may use, of all of them: reserve, headroom, and what
-    /// several receive queues admit beyond it ([`stale_bytes`]).
-    pub fn set_aside_bytes(&self) -> u64 {
-        let frame_bytes = u32::from(self.frame_bytes_max) + FRAME_TAGS_BYTES;
-        let stale = u64::from(stale_bytes(self.rx_queues(), frame_bytes));
+    /// Bytes that only one of the port's VIQs may use, of all of them, beside their headroom: the
+    /// reserve, and what several receive queues admit beyond the headroom ([`stale_bytes`]).
+    pub fn reserved_bytes(&self) -> u64 {
+        let stale = u64::from(stale_bytes(self.rx_queues(), self.longest_bytes()));
         let viqs = self.lossless.iter().flatten();
-        viqs.map(|viq| u64::from(viq.reserved_bytes) + u64::from(viq.headroom_bytes) + stale).sum()
+        viqs.map(|viq| u64::from(viq.reserved_bytes) + stale).sum()
+    }
+
+    /// The headroom of all of the port's VIQs.
+    pub fn headroom_bytes(&self) -> u64 {
+        self.lossless.iter().flatten().map(|viq| u64::from(viq.headroom_bytes)).sum()
     }
 }
 
@@ -146,7 +158,28 @@ impl ViqSettings {
     }
 }
 
+/// Bytes that lossless VIQs do not share: reserves, and their headroom, of which the pool of
+/// headroom, if there is one, is all that can be used.
+#[expect(single_use_lifetimes, reason = "an elided one is not stable in `impl Trait`")]
+pub fn set_aside_bytes<'a>(
+    ports: impl Iterator<Item = &'a PortSettings>,
+    headroom_pool_bytes: Option<u64>,
+) -> u64 {
+    let (reserved_bytes, headroom_bytes) =
+        ports.fold((0_u64, 0_u64), |(reserved, headroom), port| {
+            let reserved = reserved.saturating_add(port.reserved_bytes());
+            (reserved, headroom.saturating_add(port.headroom_bytes()))
+        });
+    reserved_bytes.saturating_add(headroom_pool_bytes.unwrap_or(headroom_bytes))
+}
+
 impl SwitchSettings {
+    /// All headroom that can be in use at once.
+    pub fn headroom_bytes(&self) -> u64 {
+        let all: u64 = self.ports.iter().map(PortSettings::headroom_bytes).sum();
+        self.buffer.headroom_pool_bytes.unwrap_or(all)
+    }
+
     /// Whether any VIQ's threshold depends on what other VIQs use.
     pub(crate) fn has_dynamic_thresholds(&self) -> bool {
         let viqs = self.ports.iter().flat_map(|port| port.lossless.iter().flatten());
@@ -227,6 +260,9 @@ pub struct BufferSettings {
     pub frames_max: usize,
     /// The shared lossless pool in partitions: bytes by priority. `None`: one pool for all.
     pub partition_bytes: Option<[u64; PRIORITIES]>,
+    /// The headroom that all lossless VIQs share (SONiC: shared headroom pool). A VIQ still uses no
+    /// more than its own `headroom_bytes`. `None`: each has all of those to itself.
+    pub headroom_pool_bytes: Option<u64>,
 }
 
 /// How a port chooses among priorities that have frames and are not paused.

@@ -112,6 +112,7 @@ impl SwitchSpec {
                 // A frame costs a cell at the least, so bytes are used up with or before frames.
                 frames_max: frames(self.buffer_bytes, self.cell_bytes),
                 partition_bytes: None,
+                headroom_pool_bytes: None,
             },
             scheduler: SchedulerSettings {
                 strict_bits: 0,
@@ -163,6 +164,7 @@ impl SwitchSpec {
             lossless,
             upstream: common.upstream,
             host_priority: link.and(common.host_priority).filter(|_| is_host),
+            peak_rates: [None; PRIORITIES],
             gfc: common.gfc,
             watchdog: self.watchdog,
             rx_backlog_xoff_frames: u32::MAX,

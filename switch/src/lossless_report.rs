@@ -5,7 +5,7 @@ use crate::ctl::tables::port_lines;
 use config::SwitchConfig;
 use config::switch::{DeviceKind, PortConfig, Promise};
 use config::units::show_size;
-use dataplane::settings::stale_bytes;
+use dataplane::settings::{SwitchSettings, stale_bytes};
 use dataplane::wire::ethernet::{HEADER_BYTES, TAG_BYTES};
 use std::time::{Duration, Instant};
 
@@ -45,6 +45,34 @@ fn describe(port: &PortConfig, promise: &Promise) -> String {
         None => format!("lossless for senders that obey PFC, with {gaps}"),
         Some(why) => format!("NOT lossless with {gaps}: {why}"),
     }
+}
+
+/// What headroom that lossless queues share can hold; `None` if each has its own in full.
+pub(crate) fn headroom_line(settings: &SwitchSettings) -> Option<String> {
+    let pool_bytes = settings.buffer.headroom_pool_bytes?;
+    let viqs = settings.ports.iter().flat_map(|port| port.lossless.iter().flatten());
+    let mut headrooms: Vec<u64> = viqs.map(|viq| u64::from(viq.headroom_bytes)).collect();
+    headrooms.sort_unstable_by(|one, other| other.cmp(one));
+    let all_bytes: u64 = headrooms.iter().sum();
+    if pool_bytes >= all_bytes {
+        return None;
+    }
+    let mut left_bytes = pool_bytes;
+    let fits = |headroom: &&u64| match left_bytes.checked_sub(**headroom) {
+        Some(rest) => {
+            left_bytes = rest;
+            true
+        }
+        None => false,
+    };
+    let fitting = headrooms.iter().take_while(fits).count();
+    Some(format!(
+        "headroom: {} lossless queues may use {} and share {}; {fitting} of them can use all of theirs at \
+         once; if one more needs it, frames that obey PFC are lost",
+        headrooms.len(),
+        show_size(all_bytes),
+        show_size(pool_bytes)
+    ))
 }
 
 /// What several receive queues add.
@@ -111,6 +139,25 @@ mod tests {
              [[port]]\nname = \"up\"\ndevice = \"net_memif0\"\nspeed = \"1G\"\nvlan = 1\n"
         );
         SwitchConfig::parse(Path::new("A.toml"), &text).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn headroom_that_is_shared_says_how_many_queues_it_holds() {
+        let of = |buffer: &str| {
+            let config = config(&format!("headroom = \"100KB\"\n[buffer]\n{buffer}"));
+            headroom_line(&config.settings)
+        };
+        let text = |all: &str, count: u8| {
+            format!(
+                "headroom: 3 lossless queues may use 300 KB and share {all}; {count} of them can use all \
+                 of theirs at once; if one more needs it, frames that obey PFC are lost"
+            )
+        };
+        assert_eq!(of(""), None);
+        assert_eq!(of("over_subscribe_ratio = 1"), None);
+        assert_eq!(of("headroom_pool = \"400KB\""), None);
+        assert_eq!(of("over_subscribe_ratio = 2"), Some(text("150 KB", 1)));
+        assert_eq!(of("headroom_pool = \"299KB\""), Some(text("299 KB", 2)));
     }
 
     #[test]

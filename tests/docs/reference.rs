@@ -39,7 +39,7 @@ const COUNTERS: [&str; 5] = [
 ];
 
 /// Values that are more than a string or a number, as a user writes them.
-const VALUES: [(&str, &str); 26] = [
+const VALUES: [(&str, &str); 27] = [
     ("String", "text"),
     ("PathBuf", "path"),
     ("bool", "true or false"),
@@ -53,6 +53,7 @@ const VALUES: [(&str, &str); 26] = [
     ("Value", "text, number, true or false, or list"),
     ("Size", "size"),
     ("Rate", "speed"),
+    ("TrafficRate", "rate"),
     ("Cable", "length"),
     ("Duration", "time"),
     ("Mac", "MAC address"),

@@ -110,3 +110,37 @@ fn exceeding_headroom() {
     let error = parse(port, "headroom = \"30MB\"", "size = \"24MB\"").unwrap_err();
     assert!(error.message.contains("buffer") || error.message.contains("headroom"), "{error}");
 }
+
+/// test_shared_headroom_pool_configure: the pool follows the ratio, a size goes before it, and
+/// without both each group has its own; a ratio is 1 to the number of ports.
+#[test]
+fn shared_headroom_pool_configure() {
+    let port = "speed = \"100G\"\ncable_length = \"40m\"";
+    let with = |buffer: &str| {
+        let config = parse(port, "", &format!("size = \"24MB\"\n{buffer}"));
+        config.unwrap_or_else(|error| panic!("{error}"))
+    };
+    let own = with("").settings;
+    let groups = own.ports.iter().flat_map(|port| port.lossless.iter().flatten());
+    let all: u64 = groups.map(|group| u64::from(group.headroom_bytes)).sum();
+    assert_eq!((own.buffer.headroom_pool_bytes, own.headroom_bytes()), (None, all));
+
+    for (buffer, pool) in [
+        ("over_subscribe_ratio = 1", all),
+        ("over_subscribe_ratio = 2", all / 2),
+        ("headroom_pool = \"4MB\"", 4_000_000),
+        ("headroom_pool = \"20MB\"", all),
+    ] {
+        let config = with(buffer);
+        let shared = |settings: &SwitchSettings| dataplane::buffer::lossless_shared_bytes(settings);
+        assert_eq!(config.settings.headroom_bytes(), pool, "{buffer}");
+        assert_eq!(config.settings.ports[0].lossless, own.ports[0].lossless, "{buffer}");
+        assert_eq!(shared(&config.settings) - shared(&own), all - pool, "{buffer}: what is saved");
+    }
+    let refused = |buffer: &str| parse(port, "", buffer).unwrap_err().message;
+    assert!(refused("over_subscribe_ratio = 0").contains("it is 1 to 2, the number of ports"));
+    assert!(refused("over_subscribe_ratio = 3").contains("it is 1 to 2, the number of ports"));
+    assert!(refused("headroom_pool = \"10KB\"").contains("one lossless priority of a port needs"));
+    let both = "headroom_pool = \"4MB\"\nover_subscribe_ratio = 2";
+    assert!(refused(both).contains("give one of them"));
+}

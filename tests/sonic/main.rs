@@ -38,6 +38,7 @@ mod pfcwd_timers;
 mod pg_watermarks;
 mod probe;
 mod queue_watermarks;
+mod sched_strict_priority;
 mod table;
 mod traffic;
 mod tunnel_qos_remap;

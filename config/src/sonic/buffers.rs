@@ -9,6 +9,14 @@ use super::reader::{Reader, Said};
 /// What each port's lossless groups get: profiles by port, then by group.
 pub(super) struct Groups {
     profiles: Vec<[Option<Profile>; 8]>,
+    over_subscribe_ratio: Option<Said<i64>>,
+}
+
+/// Bytes of headroom, where all of it is said.
+struct Headroom {
+    sum: u64,
+    /// Of one group.
+    largest: u64,
 }
 
 impl Groups {
@@ -20,7 +28,8 @@ impl Groups {
                 is_paused.then(|| profiles.of_group(reader, port, group)).flatten()
             })
         };
-        Self { profiles: ports.iter().map(of_port).collect() }
+        let over_subscribe_ratio = profiles.over_subscribe_ratio().cloned();
+        Self { profiles: ports.iter().map(of_port).collect(), over_subscribe_ratio }
     }
 
     /// Lossless groups of each port, as bits.
@@ -92,12 +101,17 @@ impl Groups {
     }
 
     /// Bytes that all lossless groups set aside, and all their headroom, where all of it is said.
-    fn sums(&self, ports: &[Port], used: u8) -> (u64, Option<u64>) {
+    fn sums(&self, ports: &[Port], used: u8) -> (u64, Option<Headroom>) {
         let used = (0..8).filter(|group| used >> group & 1 == 1);
         let all: Vec<&Profile> =
             used.flat_map(|group| self.of(ports, group)).map(|(_, profile)| profile).collect();
         let size = all.iter().map(|profile| profile.size.unwrap_or_default()).sum();
-        (size, all.iter().map(|profile| profile.headroom).sum())
+        let headrooms: Option<Vec<u64>> = all.iter().map(|profile| profile.headroom).collect();
+        let headroom = headrooms.map(|all| Headroom {
+            sum: all.iter().sum(),
+            largest: all.into_iter().max().unwrap_or_default(),
+        });
+        (size, headroom)
     }
 
     /// The pools, and the limits of lossy traffic.
@@ -112,12 +126,25 @@ impl Groups {
             let size = reader.bytes("BUFFER_POOL", &pool, "size").filter(|size| size.value > 0);
             buffer.shared = size.map(|size| size.map(|size| size.saturating_sub(reserved)));
             let shared = reader.bytes("BUFFER_POOL", &pool, "xoff").filter(|xoff| xoff.value > 0);
-            if let Some(xoff) = shared
-                && headroom.is_none_or(|headroom| headroom > xoff.value)
-            {
-                let place = Place::new("BUFFER_POOL", &pool, "xoff");
-                let why = "headroom is not shared between ports";
-                reader.approximate(&place, why, "each port has its own in full");
+            let place = Place::new("BUFFER_POOL", &pool, "xoff");
+            let instead = "each port has its own in full";
+            // A size goes before a ratio, there too.
+            match (shared, headroom) {
+                (None, _) => buffer.over_subscribe_ratio = self.over_subscribe_ratio.clone(),
+                (Some(_), None) => {
+                    let why = "the headroom that is shared is computed here, and is larger";
+                    reader.approximate(&place, why, instead);
+                }
+                (Some(xoff), Some(headroom)) if xoff.value < headroom.largest => {
+                    let why = format!(
+                        "a group of a port needs {} bytes of headroom, and the pool has {}",
+                        headroom.largest, xoff.value
+                    );
+                    reader.approximate(&place, why, instead);
+                }
+                (Some(xoff), Some(headroom)) => {
+                    buffer.headroom_pool = Some(xoff).filter(|xoff| xoff.value < headroom.sum);
+                }
             }
         }
         let bits = self.bits();

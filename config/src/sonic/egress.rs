@@ -1,10 +1,13 @@
 //! SCHEDULER, QUEUE, WRED_PROFILE and PFC_WD: how queues are served, marked and watched.
 
 use super::findings::Place;
-use super::model::{Ecn, Model, Port, Watchdog};
+use super::model::{Ecn, Model, Port, Shaper, Watchdog};
 use super::ports::priorities;
 use super::profiles::common;
 use super::reader::{Reader, Said, names_port};
+
+/// 1.6 Tb/s.
+const OCTETS_A_SECOND_MAX: i64 = 200_000_000_000;
 
 /// How a queue is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,7 @@ pub(super) fn queues(reader: &mut Reader<'_>, model: &mut Model) {
         }
         let missing = model.ports.len().saturating_sub(of.len());
         service(reader, model, queue, &of, missing);
+        peak_rates(reader, model, queue, &of);
         marking(reader, model, queue, &of, missing);
     }
 }
@@ -68,11 +72,11 @@ fn service(
 
 fn scheduler(reader: &mut Reader<'_>, name: &str) -> Service {
     const TABLE: &str = "SCHEDULER";
-    for field in ["pir", "cir", "cbs", "pbs"] {
+    for field in ["cir", "cbs"] {
         if reader.number(TABLE, name, field, 0..=i64::MAX).is_some_and(|rate| rate.value > 0) {
             let place = Place::new(TABLE, name, field);
             let instead = "the queue has its share by weight or strictly";
-            reader.approximate(&place, "a queue has no rate of its own", instead);
+            reader.approximate(&place, "a queue has no guaranteed rate of its own", instead);
         }
     }
     let kind = reader.text(TABLE, name, "type");
@@ -93,6 +97,63 @@ fn scheduler(reader: &mut Reader<'_>, name: &str) -> Service {
             let why = format!("`{other}` is none of STRICT, DWRR and WRR");
             reader.wrong(&Place::new(TABLE, name, "type"), why);
             Service::Weighted(weight)
+        }
+    }
+}
+
+/// Reads the peak rates of a queue: a shaper for the ports of each. The last entry of a port
+/// counts.
+fn peak_rates(reader: &mut Reader<'_>, model: &mut Model, queue: u8, of: &[(&str, &str)]) {
+    let mut shapers: Vec<Shaper> = Vec::new();
+    for (at, (port, key)) in of.iter().enumerate() {
+        if of[at + 1..].iter().any(|(later, _)| later == port) {
+            continue;
+        }
+        let name = reader.known_reference(("QUEUE", key, "scheduler"), "SCHEDULER");
+        let Some(peak) = name.and_then(|name| peak_rate(reader, &name.value)) else { continue };
+        let (rate, burst) = peak;
+        let same = |known: &&mut Shaper| (&known.rate, &known.burst) == (&rate, &burst);
+        match shapers.iter_mut().find(same) {
+            Some(known) => known.ports.push((*port).to_owned()),
+            None => {
+                let ports = vec![(*port).to_owned()];
+                shapers.push(Shaper {
+                    priority: queue,
+                    ports,
+                    rate,
+                    burst,
+                    from: format!("QUEUE|{key}"),
+                });
+            }
+        }
+    }
+    for shaper in &mut shapers {
+        if shaper.ports.len() == model.ports.len() {
+            shaper.ports.clear();
+        }
+    }
+    model.shapers.append(&mut shapers);
+}
+
+/// `pir` and `pbs`, in octets; none without a `pir`, or if it is 0.
+fn peak_rate(reader: &mut Reader<'_>, name: &str) -> Option<(Said<u64>, Option<Said<u64>>)> {
+    const TABLE: &str = "SCHEDULER";
+    let unsigned = |said: Said<i64>| said.map(|number| u64::try_from(number).unwrap_or_default());
+    let rate = reader.number(TABLE, name, "pir", 0..=OCTETS_A_SECOND_MAX).map(unsigned);
+    let burst = reader.number(TABLE, name, "pbs", 0..=i64::from(u32::MAX)).map(unsigned);
+    let rate = rate.filter(|rate| rate.value > 0)?;
+    let meter = reader.text(TABLE, name, "meter_type");
+    match meter.as_ref().map_or("bytes", |meter| meter.value.as_str()) {
+        "bytes" => Some((rate, burst.filter(|burst| burst.value > 0))),
+        "packets" => {
+            let why = "a peak rate is in bytes a second here, and not in packets; give it in bytes";
+            reader.refuse(&Place::new(TABLE, name, "meter_type"), why);
+            None
+        }
+        other => {
+            let why = format!("`{other}` is neither bytes nor packets");
+            reader.wrong(&Place::new(TABLE, name, "meter_type"), why);
+            None
         }
     }
 }

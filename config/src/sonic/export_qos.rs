@@ -11,6 +11,7 @@ use dataplane::limits::TAGS;
 use dataplane::pfc::watchdog::Action;
 use dataplane::pipeline::classify::ClassifyBy;
 use dataplane::qos_map::QosMap;
+use dataplane::queue::shaper::PeakRate;
 use dataplane::settings::{Threshold, ViqSettings};
 
 /// The name of maps.
@@ -39,7 +40,7 @@ pub(super) fn write(tables: &mut Tables, config: &SwitchConfig, names: &[String]
     for (port, name) in config.ports.iter().zip(names) {
         qos_map(tables, config, port, name, classes.name(port.qos_map.as_deref()));
         groups(tables, config, port, name);
-        queues(tables, config, name, lossless);
+        queues(tables, config, port, name, lossless);
         watchdog(tables, config, port, name);
     }
     markings(tables, config);
@@ -128,6 +129,7 @@ fn pools(tables: &mut Tables, config: &SwitchConfig, lossless: u8) {
     let buffer = &config.settings.buffer;
     let lossy = buffer.lossy_bytes;
     let headroom: u64 = viqs(config).map(|viq| u64::from(viq.headroom_bytes)).sum();
+    let headroom = buffer.headroom_pool_bytes.unwrap_or(headroom);
     let pool = |tables: &mut Tables, name: &str, kind: &str, size: u64| {
         tables.set("BUFFER_POOL", name, "type", kind);
         tables.set("BUFFER_POOL", name, "mode", "dynamic");
@@ -146,6 +148,9 @@ fn pools(tables: &mut Tables, config: &SwitchConfig, lossless: u8) {
     if lossless != 0 {
         let shared = buffer.size_bytes.saturating_sub(lossy).saturating_sub(headroom);
         pool(tables, LOSSLESS_POOL, "ingress", shared);
+        if let Some(bytes) = buffer.headroom_pool_bytes {
+            tables.set("BUFFER_POOL", LOSSLESS_POOL, "xoff", bytes.to_string());
+        }
         pool(tables, "egress_lossless_pool", "egress", buffer.size_bytes);
         let (name, pool) = ("egress_lossless_profile", "egress_lossless_pool");
         profile(tables, name, pool, buffer.size_bytes);
@@ -232,7 +237,8 @@ fn lossless_profile(tables: &mut Tables, viq: &ViqSettings) -> String {
     name
 }
 
-fn queues(tables: &mut Tables, config: &SwitchConfig, name: &str, lossless: u8) {
+fn queues(tables: &mut Tables, config: &SwitchConfig, port: &PortConfig, name: &str, lossless: u8) {
+    let peaks = config.settings.ports[port.id.index()].peak_rates;
     let scheduler = &config.settings.scheduler;
     let shares = shares(config);
     for priority in Priority::all() {
@@ -240,21 +246,39 @@ fn queues(tables: &mut Tables, config: &SwitchConfig, name: &str, lossless: u8) 
         let is_lossless = lossless & priority.bit() != 0;
         let profile = if is_lossless { "egress_lossless_profile" } else { "egress_lossy_profile" };
         tables.set("BUFFER_QUEUE", &key, "profile", profile);
+        let peak = peaks[priority.index()];
+        let of_peak = peak.map_or_else(String::new, |peak| {
+            format!(".{}.{}", peak.rate.bps() / 8, peak.burst_bytes)
+        });
         let service = if scheduler.strict_bits & priority.bit() != 0 {
-            tables.set("SCHEDULER", "scheduler.strict", "type", "STRICT");
-            "scheduler.strict".to_owned()
+            let service = format!("scheduler.strict{of_peak}");
+            tables.set("SCHEDULER", &service, "type", "STRICT");
+            service
         } else {
             let weight = shares[priority.index()];
-            let service = format!("scheduler.{weight}");
+            let service = format!("scheduler.{weight}{of_peak}");
             tables.set("SCHEDULER", &service, "type", "DWRR");
             tables.set("SCHEDULER", &service, "weight", weight.to_string());
             service
         };
+        if let Some(peak) = peak {
+            peak_rate(tables, &service, peak);
+        }
         tables.set("QUEUE", &key, "scheduler", service);
         if config.settings.ecn[priority.index()].is_some() {
             tables.set("QUEUE", &key, "wred_profile", format!("ecn_{priority}"));
         }
     }
+}
+
+fn peak_rate(tables: &mut Tables, service: &str, peak: PeakRate) {
+    let bps = peak.rate.bps();
+    if !bps.is_multiple_of(8) {
+        tables.refuse("[[shaper]] peak_rate", "SONiC's is in whole bytes a second");
+    }
+    tables.set("SCHEDULER", service, "meter_type", "bytes");
+    tables.set("SCHEDULER", service, "pir", (bps / 8).to_string());
+    tables.set("SCHEDULER", service, "pbs", peak.burst_bytes.to_string());
 }
 
 /// Weights: quanta in their smallest whole ratio.

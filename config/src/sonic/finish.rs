@@ -8,6 +8,7 @@ use crate::error::ConfigError;
 use crate::message;
 use crate::names::is_in_names;
 use crate::switch::{SIZE_DEFAULT, SIZE_MAX, SIZE_MIN, SwitchConfig};
+use dataplane::settings::set_aside_bytes;
 use std::path::Path;
 
 /// SWITCH.toml.
@@ -41,8 +42,8 @@ pub(super) fn text(
         (false, shared, lossy) => {
             // Any promise fits into the largest buffer: so it is learned what is promised.
             let settings = check(&written(Some(SIZE_MAX)))?.settings;
-            let ports = settings.ports.iter();
-            let aside: u64 = ports.map(|port| port.set_aside_bytes()).fold(0, u64::saturating_add);
+            let pool_bytes = settings.buffer.headroom_pool_bytes;
+            let aside = set_aside_bytes(settings.ports.iter(), pool_bytes);
             // Where only one of the two is said, the other is as by default.
             let shared = shared.unwrap_or_else(|| aside.max(SIZE_DEFAULT));
             let lossless = shared.saturating_add(aside);

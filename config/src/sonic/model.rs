@@ -13,6 +13,7 @@ pub(super) struct Model {
     pub(super) buffer: Buffer,
     pub(super) weights: Vec<(u8, Said<u64>)>,
     pub(super) strict: Vec<(u8, String)>,
+    pub(super) shapers: Vec<Shaper>,
     pub(super) ecn: Vec<Ecn>,
     pub(super) watchdog: Option<Watchdog>,
     /// Addresses of the switch itself, on no port.
@@ -144,6 +145,22 @@ pub(super) struct Buffer {
     pub(super) shared: Option<Said<u64>>,
     pub(super) lossy: Option<Said<u64>>,
     pub(super) lossy_queue: Option<Said<u64>>,
+    /// Bytes of headroom that all groups share.
+    pub(super) headroom_pool: Option<Said<u64>>,
+    /// By how much all headroom exceeds what they share, where that is not said in bytes.
+    pub(super) over_subscribe_ratio: Option<Said<i64>>,
+}
+
+/// The peak rate of a queue.
+#[derive(Debug)]
+pub(super) struct Shaper {
+    pub(super) priority: u8,
+    /// The ports that have it; none: all of them.
+    pub(super) ports: Vec<String>,
+    /// Octets a second.
+    pub(super) rate: Said<u64>,
+    pub(super) burst: Option<Said<u64>>,
+    pub(super) from: String,
 }
 
 #[derive(Debug)]

@@ -39,6 +39,7 @@ pub(super) struct Profiles<'a> {
     lookup: Option<&'a [LookupLine]>,
     is_dynamic: bool,
     default_th: Option<i64>,
+    over_subscribe_ratio: Option<Said<i64>>,
 }
 
 pub(super) const POOL: &str = "ingress_lossless_pool";
@@ -49,20 +50,21 @@ impl<'a> Profiles<'a> {
         let groups = rows.into_iter().map(|(port, group, key)| ((port, group), key)).collect();
         let model = reader.text("DEVICE_METADATA", "localhost", "buffer_model");
         const DEFAULTS: &str = "DEFAULT_LOSSLESS_BUFFER_PARAMETER";
-        let mut default_th = None;
+        let (mut default_th, mut over_subscribe_ratio) = (None, None);
         for key in reader.db.keys(DEFAULTS) {
             default_th = reader.number(DEFAULTS, key, "default_dynamic_th", -8..=8);
-            if let Some(ratio) = reader.number(DEFAULTS, key, "over_subscribe_ratio", 0..=1_000)
-                && ratio.value > 1
-            {
-                let place = Place::new(DEFAULTS, key, "over_subscribe_ratio");
-                let why = "headroom is not shared between ports";
-                reader.approximate(&place, why, "each port has its own in full");
-            }
+            let ratio = reader.number(DEFAULTS, key, "over_subscribe_ratio", 0..=1_000);
+            over_subscribe_ratio = ratio.filter(|ratio| ratio.value > 0);
         }
         let is_dynamic =
             default_th.is_some() || model.is_some_and(|model| model.value == "dynamic");
-        Self { groups, lookup, is_dynamic, default_th: default_th.map(|th| th.value) }
+        let default_th = default_th.map(|th| th.value);
+        Self { groups, lookup, is_dynamic, default_th, over_subscribe_ratio }
+    }
+
+    /// By how much all headroom exceeds the pool of headroom, where that has no size.
+    pub(super) const fn over_subscribe_ratio(&self) -> Option<&Said<i64>> {
+        self.over_subscribe_ratio.as_ref()
     }
 
     /// The profile of a group in which the port sends and obeys PFC. `None`: it is not lossless.

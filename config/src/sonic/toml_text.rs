@@ -3,6 +3,7 @@
 use super::model::{Model, Port, QosMap, Tag, Threshold, Tunnel};
 use super::reader::Said;
 use crate::message;
+use crate::units::show_rate;
 use std::fmt::Display;
 
 /// Characters of a comment.
@@ -148,8 +149,13 @@ fn tags(text: &mut Text, model: &Model) {
 
 fn buffer(text: &mut Text, model: &Model, size: Option<u64>) {
     let buffer = &model.buffer;
+    let (pool, ratio) = (buffer.headroom_pool.as_ref(), buffer.over_subscribe_ratio.as_ref());
+    if size.is_some() || pool.is_some() || ratio.is_some() {
+        text.head("[buffer]", "");
+    }
+    text.optional("headroom_pool", pool);
+    text.optional("over_subscribe_ratio", ratio);
     let Some(size) = size else { return };
-    text.head("[buffer]", "");
     let shared = buffer.shared.as_ref().map_or("", |said| said.from.as_str());
     let lossy = buffer.lossy.as_ref().map_or("", |said| said.from.as_str());
     let from: Vec<&str> = [shared, lossy].into_iter().filter(|from| !from.is_empty()).collect();
@@ -222,6 +228,19 @@ fn queues(text: &mut Text, model: &Model) {
         }
         for (priority, weight) in &model.weights {
             text.key(&format!("weights.{priority}"), weight);
+        }
+    }
+    for shaper in &model.shapers {
+        text.head("[[shaper]]", &shaper.from);
+        text.say(format!("priority = {}", shaper.priority), &shaper.from);
+        if !shaper.ports.is_empty() {
+            let ports: Vec<String> = shaper.ports.iter().map(|port| quote(port)).collect();
+            text.say(format!("ports = [{}]", ports.join(", ")), &shaper.from);
+        }
+        let rate = show_rate(shaper.rate.value.saturating_mul(8));
+        text.say(format!("peak_rate = {}", quote(&rate)), &shaper.rate.from);
+        if let Some(burst) = &shaper.burst {
+            text.key("peak_burst", burst);
         }
     }
     for ecn in &model.ecn {

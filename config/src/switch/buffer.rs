@@ -1,18 +1,18 @@
 //! `[buffer]`, `[headroom]` and `[[lossless]]`: who may hold how many bytes, and whether the buffer
 //! can keep what that promises.
 
-use super::gfc;
 use super::lossless::{self, PortTables};
 use super::port_draft::PortDraft;
 use super::schema::{Field, SwitchFile};
 use super::viq::Planner;
+use super::{gfc, headroom_pool};
 use crate::error::ConfigError;
 use crate::fields::Size;
 use crate::source::Source;
 use crate::units::show_size;
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
-use dataplane::settings::{BufferSettings, Threshold, ViqSettings};
+use dataplane::settings::{BufferSettings, Threshold, ViqSettings, set_aside_bytes};
 use toml::Spanned;
 
 /// The default, least and largest `size`.
@@ -56,7 +56,8 @@ pub(super) fn build(
         }
         port.config.promise = planner.promise(port);
     }
-    let default = size_default(ports);
+    let headroom_pool_bytes = headroom_pool::build(source, &file.buffer, ports)?;
+    let default = size_default(ports, headroom_pool_bytes);
     let size_bytes = bounded(source, &file.buffer.size, default, SIZE_MIN, SIZE_MAX, "size")?;
     let longest = ports.iter().map(PortDraft::frame_bytes).max().unwrap_or_default();
     let (lossy_bytes, lossy_queue_bytes) = lossy(source, file, size_bytes, longest)?;
@@ -68,6 +69,7 @@ pub(super) fn build(
         // A frame takes a cell at the least, so the bytes are used up with or before the frames.
         frames_max: usize::try_from(size_bytes.div_ceil(cell_bytes)).unwrap_or(usize::MAX),
         partition_bytes: None,
+        headroom_pool_bytes,
     };
     let pool = check_sum(source, file, ports, &buffer)?;
     if let Some(gfc) = &file.gfc {
@@ -95,19 +97,19 @@ fn partitions(file: &SwitchFile, pool: u64) -> Option<[u64; PRIORITIES]> {
 
 /// Twice what reserves and headrooms take, so that a quarter is left to share and a quarter for
 /// lossy traffic; whole megabytes, and not below [`SIZE_DEFAULT`].
-fn size_default(ports: &[PortDraft<'_>]) -> u64 {
-    let needed = set_aside(ports).saturating_mul(2);
+fn size_default(ports: &[PortDraft<'_>], headroom_pool_bytes: Option<u64>) -> u64 {
+    let needed = set_aside(ports, headroom_pool_bytes).saturating_mul(2);
     needed.min(SIZE_MAX).next_multiple_of(1_000_000).clamp(SIZE_DEFAULT, SIZE_MAX)
 }
 
 /// Bytes of the shared pool: what reserves, headrooms and the lossy limit leave of the buffer.
 pub(super) fn pool_bytes(buffer: &BufferSettings, ports: &[PortDraft<'_>]) -> u64 {
-    buffer.size_bytes.saturating_sub(buffer.lossy_bytes).saturating_sub(set_aside(ports))
+    let set_aside = set_aside(ports, buffer.headroom_pool_bytes);
+    buffer.size_bytes.saturating_sub(buffer.lossy_bytes).saturating_sub(set_aside)
 }
 
-/// Bytes that only one VIQ may use, of all VIQs.
-fn set_aside(ports: &[PortDraft<'_>]) -> u64 {
-    ports.iter().map(|port| port.settings.set_aside_bytes()).fold(0, u64::saturating_add)
+fn set_aside(ports: &[PortDraft<'_>], headroom_pool_bytes: Option<u64>) -> u64 {
+    set_aside_bytes(ports.iter().map(|port| &port.settings), headroom_pool_bytes)
 }
 
 fn viqs<'a>(ports: &'a [PortDraft<'_>]) -> impl Iterator<Item = &'a ViqSettings> {
@@ -138,6 +140,7 @@ fn check_sum(
 ) -> Result<u64, ConfigError> {
     let reserves: u64 = viqs(ports).map(|viq| u64::from(viq.reserved_bytes)).sum();
     let headrooms: u64 = viqs(ports).map(|viq| u64::from(viq.headroom_bytes)).sum();
+    let headrooms = buffer.headroom_pool_bytes.unwrap_or(headrooms);
     let promised = reserves + headrooms + buffer.lossy_bytes;
     if promised <= buffer.size_bytes {
         return Ok(pool_bytes(buffer, ports));

@@ -10,6 +10,7 @@ mod device;
 mod fleet;
 mod flight_recorder;
 mod gfc;
+mod headroom_pool;
 mod host;
 mod inband_telemetry;
 mod initial_tags;
@@ -29,6 +30,7 @@ mod rx_queue;
 mod scheduler;
 mod schema;
 mod sflow;
+mod shaper;
 mod static_macs;
 mod tables;
 mod tag_map;
@@ -351,6 +353,7 @@ fn assemble(
     watchdog::apply(source, &file, &mut drafts)?;
     let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;
     let scheduler = scheduler::scheduler(source, &file, &drafts)?;
+    shaper::apply(source, &file, &mut drafts)?;
     let ecn = scheduler::ecn(source, &file, &drafts, &buffer)?;
     let inband_telemetry = inband_telemetry::build(source, &file, &drafts)?;
     let (port_settings, ports): (Vec<_>, Vec<_>) =

@@ -112,6 +112,7 @@ impl PortReader<'_> {
             lossless: [None; PRIORITIES],
             upstream: Priority::EACH,
             host_priority: None,
+            peak_rates: [None; PRIORITIES],
             gfc: None,
             watchdog: None,
             rx_backlog_xoff_frames: rx_backlog,

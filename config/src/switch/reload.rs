@@ -1,13 +1,15 @@
 //! What a running switch can take over from changed files, and what needs a restart.
 //!
 //! Rules, tags, QoS maps, tunnels, routes, neighbors, addresses, VLANs and trust are a snapshot
-//! that workers swap in between two turns. The thresholds of ECN change with it. What the devices,
-//! the buffer and the cores were built with stays until the next start.
+//! that workers swap in between two turns. The thresholds of ECN and the peak rates of queues
+//! change with it. What the devices, the buffer and the cores were built with stays until the next
+//! start.
 
 use super::{Memory, PortConfig, StaticRoute, SwitchConfig, Workers, assemble, old_words, routes};
 use crate::error::ConfigError;
 use crate::source::Source;
 use crate::{message, rule_file};
+use dataplane::ids::Priority;
 use dataplane::settings::{PortSettings, SwitchSettings};
 use ipnet::IpNet;
 use std::fmt::Display;
@@ -104,6 +106,9 @@ pub fn changes_needing_restart(old: &SwitchConfig, new: &SwitchConfig) -> Vec<St
     }
     for (old_port, new_port) in old.settings.ports.iter().zip(&new.settings.ports) {
         changes.compare_port_settings(old_port, new_port);
+        if old.workers.count > 1 {
+            changes.compare_peak_rates(old_port, new_port);
+        }
     }
     changes.0
 }
@@ -158,6 +163,8 @@ impl Changes {
         self.compare("buffer.lossy", &buffer.lossy_bytes, &new.buffer.lossy_bytes);
         let (queue, new_queue) = (&buffer.lossy_queue_bytes, &new.buffer.lossy_queue_bytes);
         self.compare("buffer.lossy_queue", queue, new_queue);
+        let (pool, new_pool) = (&buffer.headroom_pool_bytes, &new.buffer.headroom_pool_bytes);
+        self.differ("buffer.headroom_pool", pool, new_pool);
         self.differ("scheduler.strict", &scheduler.strict_bits, &new.scheduler.strict_bits);
         let (quantum, new_quantum) = (&scheduler.quantum_bytes, &new.scheduler.quantum_bytes);
         self.differ("scheduler.weights", quantum, new_quantum);
@@ -198,6 +205,20 @@ impl Changes {
         self.differ(&field("tap"), tap, &new.tap);
     }
 
+    /// What other workers have queued at a port would wait for ever once the queue is shaped, as
+    /// only the port's owner sends from a shaped queue.
+    fn compare_peak_rates(&mut self, old: &PortSettings, new: &PortSettings) {
+        for priority in Priority::all() {
+            let [before, after] = [old, new].map(|port| port.peak_rates[priority.index()]);
+            if before.is_none() && after.is_some() {
+                let name = &old.name;
+                self.0.push(message::one_line(&format!(
+                    "port {name}: shaper of priority {priority}: new, and there are several workers"
+                )));
+            }
+        }
+    }
+
     fn compare_port_settings(&mut self, old: &PortSettings, new: &PortSettings) {
         let field = |name: &str| format!("port {}: {name}", old.name);
         let PortSettings {
@@ -211,6 +232,7 @@ impl Changes {
             lossless,
             upstream,
             host_priority,
+            peak_rates: _,
             gfc,
             watchdog,
             rx_backlog_xoff_frames,

@@ -30,6 +30,8 @@ pub struct Ledger {
     version: PaddedAtomic,
     shared_bytes: PaddedAtomic,
     lossy_bytes: PaddedAtomic,
+    /// Headroom in use, if VIQs share it.
+    headroom_bytes: PaddedAtomic,
     /// Of a pool in partitions: the shared bytes in use, by priority.
     partition_bytes: Row,
     rows: Box<[Row]>,
@@ -42,6 +44,7 @@ impl Ledger {
             version: PaddedAtomic::default(),
             shared_bytes: PaddedAtomic::default(),
             lossy_bytes: PaddedAtomic::default(),
+            headroom_bytes: PaddedAtomic::default(),
             partition_bytes: Row::default(),
             rows: (0..ports).map(|_| Row::default()).collect(),
         }
@@ -78,6 +81,11 @@ impl LedgerWriter {
     pub(crate) fn publish_use(&self, shared_bytes: u64, lossy_bytes: u64) {
         self.ledger.shared_bytes.0.store(shared_bytes, Ordering::Relaxed);
         self.ledger.lossy_bytes.0.store(lossy_bytes, Ordering::Relaxed);
+    }
+
+    /// Publishes the headroom that this worker's VIQs use.
+    pub(crate) fn publish_headroom_use(&self, bytes: u64) {
+        self.ledger.headroom_bytes.0.store(bytes, Ordering::Relaxed);
     }
 
     /// Publishes what of each partition this worker's VIQs use, by priority.
@@ -121,6 +129,11 @@ impl LedgerReader {
     /// The pool bytes that the writer's VIQs use: (lossless shared, lossy).
     pub(crate) fn used_bytes(&self) -> (u64, u64) {
         self.ledger.used_bytes()
+    }
+
+    /// The headroom that the writer's VIQs use.
+    pub(crate) fn headroom_use(&self) -> u64 {
+        self.ledger.headroom_bytes.0.load(Ordering::Relaxed)
     }
 
     /// The same of each partition of the lossless pool, by priority.

@@ -22,7 +22,7 @@ use crate::ids::{PortId, Priority};
 use crate::limits::PRIORITIES;
 use crate::pfc::generator::RateCodes;
 use crate::rx_queues::rx_queues;
-use crate::settings::{BufferSettings, PortSettings, SwitchSettings};
+use crate::settings::{BufferSettings, SwitchSettings, set_aside_bytes};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -105,11 +105,7 @@ impl Buffer {
         Self {
             headroom_totals_bytes: vec![0; viqs.len()],
             viqs,
-            pool: Pool::new(
-                lossless_shared_bytes(settings),
-                settings.buffer.lossy_bytes,
-                settings.buffer.partition_bytes,
-            ),
+            pool: Pool::new(lossless_shared_bytes(settings), &settings.buffer),
             cell_bytes: u32::from(settings.buffer.cell_bytes),
         }
     }
@@ -218,7 +214,7 @@ impl Buffer {
         let first = port.index() * PRIORITIES;
         let viqs = &self.viqs[first..first + PRIORITIES];
         Priority::in_bits(bits)
-            .map(|priority| viqs[priority.index()].headroom_left_bytes())
+            .map(|priority| viqs[priority.index()].headroom_left_bytes(&self.pool))
             .min()
             .unwrap_or(u32::MAX)
     }
@@ -249,8 +245,8 @@ impl Buffer {
 /// What is left of the buffer for lossless VIQs to share, after reserves, headroom and lossy
 /// traffic.
 pub fn lossless_shared_bytes(settings: &SwitchSettings) -> u64 {
-    let set_aside: u64 = settings.ports.iter().map(PortSettings::set_aside_bytes).sum();
-    let BufferSettings { size_bytes, lossy_bytes, .. } = settings.buffer;
+    let BufferSettings { size_bytes, lossy_bytes, headroom_pool_bytes, .. } = settings.buffer;
+    let set_aside = set_aside_bytes(settings.ports.iter(), headroom_pool_bytes);
     size_bytes.saturating_sub(lossy_bytes).saturating_sub(set_aside)
 }
 

@@ -1,9 +1,11 @@
-//! What the VIQs of a switch share, beyond their reserves and headroom.
+//! What the VIQs of a switch share, beyond their reserves, and beyond their headroom unless they
+//! share that, too.
 
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
+use crate::settings::BufferSettings;
 
-/// Bytes of the shared buffer that are not reserved for one VIQ.
+/// Bytes of the shared buffer that are not for one VIQ alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
     /// What lossless VIQs share: all of it, also in partitions.
@@ -12,6 +14,9 @@ pub struct Pool {
     pub lossy: Part,
     /// What the VIQs of one priority share, by priority, if the pool is in partitions.
     pub(crate) partitions: Option<[Part; PRIORITIES]>,
+    /// The headroom of lossless VIQs. Without end if they do not share it: then each VIQ's own
+    /// limit decides.
+    pub headroom: Part,
 }
 
 /// One part of a pool, as one worker sees it.
@@ -28,19 +33,20 @@ pub struct Part {
 }
 
 impl Pool {
-    /// An empty pool of `shared_size_bytes` for lossless VIQs and `lossy_size_bytes` for lossy
-    /// traffic. `partition_bytes` divides it among priorities.
-    pub fn new(
-        shared_size_bytes: u64,
-        lossy_size_bytes: u64,
-        partition_bytes: Option<[u64; PRIORITIES]>,
-    ) -> Self {
+    /// An empty pool of `shared_size_bytes` for lossless VIQs, beside what `settings` say.
+    pub fn new(shared_size_bytes: u64, settings: &BufferSettings) -> Self {
         let part = |size_bytes| Part { size_bytes, ..Part::default() };
         Self {
             shared: part(shared_size_bytes),
-            lossy: part(lossy_size_bytes),
-            partitions: partition_bytes.map(|sizes| sizes.map(part)),
+            lossy: part(settings.lossy_bytes),
+            partitions: settings.partition_bytes.map(|sizes| sizes.map(part)),
+            headroom: part(settings.headroom_pool_bytes.unwrap_or(u64::MAX)),
         }
+    }
+
+    /// Whether lossless VIQs share their headroom.
+    pub const fn shares_headroom(&self) -> bool {
+        self.headroom.size_bytes != u64::MAX
     }
 
     /// Free bytes for lossless VIQs of `priority`.
@@ -72,6 +78,7 @@ impl Pool {
     pub(super) const fn reset_peaks(&mut self) {
         self.shared.peak_bytes = self.shared.bytes;
         self.lossy.peak_bytes = self.lossy.bytes;
+        self.headroom.peak_bytes = self.headroom.bytes;
     }
 
     /// The shared bytes in use by priority; 0 for all of them if there are no partitions.

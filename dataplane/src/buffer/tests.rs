@@ -31,6 +31,7 @@ pub(super) fn settings(
         lossless: by_priority,
         upstream: Priority::EACH,
         host_priority: None,
+        peak_rates: [None; 8],
         gfc: None,
         watchdog: None,
         rx_backlog_xoff_frames: 0,
@@ -45,6 +46,7 @@ pub(super) fn settings(
             lossy_queue_bytes: u32::MAX,
             frames_max: 1000,
             partition_bytes: None,
+            headroom_pool_bytes: None,
         },
         scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8], fair: false },
         ecn: [None; 8],
@@ -238,9 +240,17 @@ impl Oracle {
         i64::try_from(size).unwrap() - i64::try_from(used).unwrap()
     }
 
-    fn lossy(&self) -> u64 {
-        let each = |(port, p)| u64::from(self.sum(port, p, Segment::Lossy));
+    fn all(&self, segment: Segment) -> u64 {
+        let each = |(port, p)| u64::from(self.sum(port, p, segment));
         (0..PORTS).flat_map(|port| (0..8).map(move |p| (port, p))).map(each).sum()
+    }
+
+    fn lossy(&self) -> u64 {
+        self.all(Segment::Lossy)
+    }
+
+    fn headroom(&self) -> u64 {
+        self.all(Segment::Headroom)
     }
 
     fn limit(&self, settings: &SwitchSettings, p: usize, viq: &ViqSettings) -> u64 {
@@ -280,7 +290,9 @@ impl Oracle {
             }
             self.charges[port][p].pop();
         }
-        if headroom + cost > viq.headroom_bytes {
+        let pool_bytes = settings.buffer.headroom_pool_bytes.unwrap_or(u64::MAX);
+        let is_exhausted = self.headroom() + u64::from(cost) > pool_bytes;
+        if headroom + cost > viq.headroom_bytes || is_exhausted {
             return Err(DropReason::HeadroomOverrun);
         }
         self.charges[port][p].push((cost, Segment::Headroom));
@@ -336,6 +348,7 @@ proptest! {
     fn the_buffer_agrees_with_the_oracle(
         dynamic: bool, alpha_log2 in -4_i8..3, parts: bool,
         xon_bytes in prop_oneof![Just(0_u32), 1_000..40_000_u32],
+        headroom_pool in proptest::option::of(1_000..30_000_u64),
         steps in proptest::collection::vec(step(), 1..400),
     ) {
         let threshold = if dynamic {
@@ -348,6 +361,12 @@ proptest! {
         // 76,000 B are shared: a third for priority 3, and less for priority 4 than three static
         // thresholds of it take.
         settings.buffer.partition_bytes = parts.then_some([0, 0, 0, 25_000, 15_000, 0, 0, 0]);
+        // Six VIQs could use 60,000 B of headroom.
+        if let Some(pool_bytes) = headroom_pool {
+            settings.buffer.headroom_pool_bytes = Some(pool_bytes);
+            settings.buffer.size_bytes = 100_000 + pool_bytes;
+        }
+        prop_assert_eq!(lossless_shared_bytes(&settings), 76_000);
         let mut buffer = Buffer::new(&settings);
         let mut oracle = Oracle::default();
         for (port, priority, bytes, action) in steps {
@@ -384,6 +403,17 @@ proptest! {
             prop_assert_eq!(viq.headroom_used_bytes(), oracle.sum(port, p, Segment::Headroom));
             prop_assert_eq!(buffer.pool.shared.bytes, oracle.shared(&settings));
             prop_assert_eq!(buffer.pool.lossy.bytes, oracle.lossy());
+            prop_assert_eq!(buffer.pool.headroom.bytes, oracle.headroom());
+            let left = |p: usize, size: u32| {
+                let own = u64::from(size - oracle.sum(port, p, Segment::Headroom));
+                own.min(headroom_pool.unwrap_or(u64::MAX) - oracle.headroom())
+            };
+            let lossless = settings.ports[port].lossless.iter().enumerate();
+            let left = lossless.filter_map(|(p, viq)| Some(left(p, viq.as_ref()?.headroom_bytes)));
+            prop_assert_eq!(
+                Some(u64::from(buffer.headroom_left_bytes(PortId::from_index(port).unwrap(), 0b0001_1000))),
+                left.min()
+            );
             for port in 0..PORTS {
                 prop_assert_eq!(xoff(&mut buffer, port), oracle.xoff_bits(&settings, port));
             }

@@ -81,11 +81,12 @@ impl Viq {
         self.headroom_used_bytes + self.others_headroom_bytes
     }
 
-    /// Free bytes of headroom; 0 for a lossy VIQ, which has none.
+    /// Free bytes of headroom, as far as `pool` has them; 0 for a lossy VIQ, which has none.
     #[inline(always)]
-    pub(super) fn headroom_left_bytes(&self) -> u32 {
+    pub(super) fn headroom_left_bytes(&self, pool: &Pool) -> u32 {
         let headroom_bytes = self.settings.as_ref().map_or(0, |settings| settings.headroom_bytes);
-        headroom_bytes.saturating_sub(self.all_headroom_bytes())
+        let free_bytes = u32::try_from(pool.headroom.free_bytes()).unwrap_or(u32::MAX);
+        headroom_bytes.saturating_sub(self.all_headroom_bytes()).min(free_bytes)
     }
 
     /// Bytes that can always be admitted at this VIQ's port, to whichever of the port's VIQs,
@@ -97,7 +98,7 @@ impl Viq {
     /// exceed that. The frame that crosses the threshold is charged to headroom as a whole.
     pub(super) fn room_bytes(&self, pool: &Pool, frame_bytes: u32) -> u32 {
         let Some(settings) = &self.settings else { return u32::MAX };
-        let left_bytes = self.headroom_left_bytes();
+        let left_bytes = self.headroom_left_bytes(pool);
         if self.all_headroom_bytes() != 0 {
             return left_bytes;
         }
@@ -184,7 +185,7 @@ impl Viq {
             return u64::from(cost_bytes) <= pool.lossy.free_bytes();
         };
         if self.all_headroom_bytes() != 0 {
-            return self.all_headroom_bytes() + cost_bytes <= settings.headroom_bytes;
+            return cost_bytes <= self.headroom_left_bytes(pool);
         }
         let filled = self.all_base_bytes() + cost_bytes;
         let free = pool.free_bytes(self.priority);
@@ -198,7 +199,7 @@ impl Viq {
     #[inline(always)]
     pub(super) fn admit_run(&mut self, cost_bytes: u32, pool: &mut Pool) -> bool {
         self.admit_base(cost_bytes, true, pool)
-            || self.all_headroom_bytes() != 0 && self.admit_headroom(cost_bytes)
+            || self.all_headroom_bytes() != 0 && self.admit_headroom(cost_bytes, pool)
     }
 
     /// Charges `frames` frames of `cost_bytes` each, one by one. Returns false and charges nothing
@@ -214,12 +215,15 @@ impl Viq {
     }
 
     #[inline]
-    fn admit_headroom(&mut self, cost_bytes: u32) -> bool {
+    fn admit_headroom(&mut self, cost_bytes: u32, pool: &mut Pool) -> bool {
         let Some(settings) = &self.settings else { return false };
         let used_bytes = self.headroom_used_bytes + cost_bytes;
-        if used_bytes + self.others_headroom_bytes > settings.headroom_bytes {
+        if used_bytes + self.others_headroom_bytes > settings.headroom_bytes
+            || u64::from(cost_bytes) > pool.headroom.free_bytes()
+        {
             return false;
         }
+        pool.headroom.take(cost_bytes);
         self.headroom_used_bytes = used_bytes;
         self.headroom_peak_bytes = self.headroom_peak_bytes.max(used_bytes);
         true
@@ -233,7 +237,8 @@ impl Viq {
         if self.settings.is_none() {
             return Err(DropReason::IngressLimit);
         }
-        if self.admit_headroom(cost_bytes) { Ok(()) } else { Err(DropReason::HeadroomOverrun) }
+        let is_admitted = self.admit_headroom(cost_bytes, pool);
+        if is_admitted { Ok(()) } else { Err(DropReason::HeadroomOverrun) }
     }
 
     /// Releases headroom first, then the share of the pool, then the reserve.
@@ -246,7 +251,11 @@ impl Viq {
             return;
         };
         let from_headroom = self.headroom_used_bytes.min(cost_bytes);
-        self.headroom_used_bytes -= from_headroom;
+        // Mostly none is in use.
+        if from_headroom != 0 {
+            self.headroom_used_bytes -= from_headroom;
+            pool.headroom.give(from_headroom);
+        }
         let left = self.base_bytes.saturating_sub(cost_bytes - from_headroom);
         pool.give(
             self.priority,

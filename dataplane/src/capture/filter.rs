@@ -6,8 +6,8 @@
 //! A load beyond the frame ends the program, and the frame does not match, as in libpcap and in
 //! Linux (S. McCanne, V. Jacobson: "The BSD Packet Filter", 1993).
 
-pub(crate) use super::prefilter::HeaderCompare;
 use super::prefilter::Prefilter;
+pub(crate) use super::prefilter::{BEHIND_HEADER, HeaderPair};
 use super::program::{
     Arithmetic, Condition, FilterError, Instruction, Op, Operand, Size, WORDS, check,
 };
@@ -40,7 +40,8 @@ impl Filter {
 
     /// Compares of which each matching frame of untagged IPv4, with a header of 20 octets, fulfills
     /// one; `None` if it is not known which.
-    pub(crate) fn header_compares(&self) -> Option<&[HeaderCompare]> {
+    #[inline(always)]
+    pub(crate) fn header_compares(&self) -> Option<&[HeaderPair]> {
         self.prefilter.header_compares()
     }
 

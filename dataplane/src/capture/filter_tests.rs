@@ -1,6 +1,7 @@
 //! Filters against an interpreter that is written as the specification reads, and what is refused.
 
 use super::*;
+use crate::capture::prefilter::HeaderCompare;
 use crate::capture::program::INSTRUCTIONS_MAX;
 use crate::limits::BURST_MAX;
 use crate::testing::TestFrame;
@@ -118,8 +119,39 @@ fn frame_to_host() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![any_frame(), (any_frame(), 0..8_u8).prop_map(to_host)]
 }
 
+/// Any program, or one that begins by a look behind the IPv4 header.
+fn program_with_ports() -> impl Strategy<Value = Vec<Instruction>> {
+    let behind = (any_program(), 12..18_u32, 0..4_u32, 0..2_u8).prop_map(|(rest, k, port, jf)| {
+        let load = [
+            instruction(0xB1, 0, 0, 14),
+            instruction(0x48, 0, 0, k),
+            instruction(0x15, 0, jf, port),
+        ];
+        load.into_iter().chain(rest).collect()
+    });
+    prop_oneof![any_program(), behind]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_frame_of_plain_ipv4_that_matches_fulfills_a_compare(
+        program in program_with_ports(), mut frame in any_frame(),
+    ) {
+        frame.resize(60, 0);
+        frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+        let Ok(filter) = Filter::new(&program) else { return Ok(()) };
+        let matches = by_the_letter(&program, &frame, 60).unwrap_or(0) != 0;
+        if let Some(pairs) = filter.header_compares().filter(|_| matches) {
+            let fulfills = |compare: &HeaderCompare| {
+                let octets = &frame[14 + 4 * compare.word..][..4];
+                let word = u32::from_le_bytes(octets.try_into().unwrap());
+                word & compare.mask == compare.value
+            };
+            prop_assert!(pairs.iter().flatten().any(fulfills), "{pairs:?}");
+        }
+    }
 
     #[test]
     fn a_filter_has_the_verdict_of_the_letter(program in any_program(), frame in any_frame(), more in 0..3_usize) {

@@ -1,6 +1,6 @@
 //! The frame in hand: one that a capture or the sampling follows, on its way through the stages.
 
-use super::record::Ending;
+use super::record::{Ending, Record};
 use crate::ids::{PortId, Priority, Tag};
 
 /// Who follows a frame.
@@ -51,6 +51,17 @@ impl InHand {
         if self.ending != Ending::Flooded {
             self.out = Some(out);
             self.tags = tags.or(self.tags);
+        }
+    }
+
+    /// Completes the record of the frame's arrival.
+    pub(super) fn complete(&self, record: &mut Record) {
+        record.ending = self.ending;
+        record.cause = self.cause;
+        record.out_port = self.out.map(|out| out.0);
+        record.out_class = self.out.map(|out| out.1);
+        if self.ending == Ending::Forwarded {
+            record.out_tag = self.tags.map_or(record.in_tag, |tags| Some(tags.1));
         }
     }
 

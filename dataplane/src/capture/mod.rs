@@ -5,7 +5,9 @@
 //! | [`program`], [`filter`], `prefilter` | which frames match |
 //! | [`record`] | what is recorded |
 //! | `in_hand` | the frame that goes through the stages |
-//! | this one | the worker's end: what is wanted, the ring |
+//! | `arrivals` | frames of the burst in the stages, until it is known what becomes of them |
+//! | `writer` | the worker's end of the ring |
+//! | this one | what is wanted; the frames that a device takes |
 //!
 //! A frame is matched once, as it was received. From then on it is *captured*: while a stage has it
 //! in hand, `InHand` says so, and in a queue its metadata has a mark ([`Capture::mark`]). So each
@@ -15,11 +17,13 @@
 //! A worker without a capture looks once a burst for one. The ring is bounded: a record that finds
 //! no room is counted and lost, and the worker goes on.
 
+mod arrivals;
 pub mod filter;
 pub(crate) mod in_hand;
 mod prefilter;
 pub mod program;
 pub mod record;
+mod writer;
 
 use crate::frame::Frame;
 use crate::ids::{PortId, Priority};
@@ -30,11 +34,13 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use arrayvec::ArrayVec;
+use arrivals::Arrivals;
 use core::sync::atomic::{AtomicU64, Ordering};
-use filter::{Filter, HeaderCompare};
+use filter::{Filter, HeaderPair};
 use in_hand::InHand;
-use record::{Ending, HEAD_BYTES, Kind, Record};
-use rtrb::{Consumer, Producer, RingBuffer};
+use record::{Kind, Record};
+use rtrb::{Consumer, RingBuffer};
+use writer::Writer;
 
 /// Bytes of the ring of one worker: records of a third of a second, if 100,000 frames a second are
 /// captured on arrival and on departure.
@@ -55,6 +61,12 @@ pub struct CaptureSettings {
     pub snap_bytes: u16,
 }
 
+impl CaptureSettings {
+    fn is_at(&self, port: PortId) -> bool {
+        self.ports.is_none_or(|ports| ports.contains(port))
+    }
+}
+
 /// A frame that was offered to a device, and its record if the device takes it.
 #[derive(Clone, Copy, Debug)]
 struct Offered {
@@ -68,27 +80,14 @@ struct Offered {
 #[derive(Debug)]
 pub struct Capture {
     settings: CaptureSettings,
-    worker: u8,
     /// What the metadata of a captured frame has above its priority.
     mark: u8,
     number: u32,
-    missed: u32,
-    missed_in_all: Arc<AtomicU64>,
-    ring: Producer<u8>,
-    /// The record of the arrival of the frame in hand, and its captured bytes.
-    arrival: Option<Record>,
-    arrival_bytes: Snap,
+    /// The frames in the stages.
+    arrivals: Arrivals,
     offered: ArrayVec<Offered, BURST_MAX>,
     offered_bytes: Box<[u8]>,
-    /// A whole record, for the ring.
-    whole: Box<[u8]>,
-}
-
-/// The start of a frame.
-#[derive(Debug)]
-struct Snap {
-    bytes: Box<[u8]>,
-    len: usize,
+    writer: Writer,
 }
 
 /// The reader's end of the ring of one worker.
@@ -117,20 +116,14 @@ pub fn connect(
     let (ring, reader) = RingBuffer::new(ring_bytes);
     let missed_in_all = Arc::new(AtomicU64::new(0));
     let snap_bytes = usize::from(settings.snap_bytes);
-    let zeroed = |bytes: usize| vec![0; bytes].into_boxed_slice();
     let capture = Capture {
-        worker,
         // 0 is no mark.
         mark: generation % (FrameMeta::MARKS - 1) + 1,
         number: 0,
-        missed: 0,
-        missed_in_all: Arc::clone(&missed_in_all),
-        ring,
-        arrival: None,
-        arrival_bytes: Snap { bytes: zeroed(snap_bytes), len: 0 },
+        arrivals: Arrivals::new(snap_bytes),
         offered: ArrayVec::new(),
-        offered_bytes: zeroed(snap_bytes * BURST_MAX),
-        whole: zeroed(HEAD_BYTES + snap_bytes),
+        offered_bytes: vec![0; snap_bytes * BURST_MAX].into_boxed_slice(),
+        writer: Writer::new(worker, snap_bytes, ring, Arc::clone(&missed_in_all)),
         settings,
     };
     (Box::new(capture), CaptureReader { ring: reader, missed_in_all })
@@ -152,28 +145,25 @@ impl Capture {
         match &self.settings.filter {
             // The ends of a frame are recorded without this; only what becomes of it is not known
             // when it arrives.
-            None if !self.wants(Kind::In) || !self.is_at(port) => 0,
+            None if !self.wants(Kind::In) || !self.settings.is_at(port) => 0,
             None => burst_bits(frames.len()),
-            Some(_) if !self.may_end_elsewhere() && !self.is_at(port) => 0,
+            Some(_) if !self.may_end_elsewhere() && !self.settings.is_at(port) => 0,
             Some(filter) => filter.matching(frames),
         }
     }
 
     /// Compares of which each matching frame of untagged IPv4 that `port` receives fulfills one;
     /// `None` if such a frame is not told by its header, or all frames are captured or none is.
-    pub(crate) fn header_compares(&self, port: PortId) -> Option<&[HeaderCompare]> {
+    #[inline(always)]
+    pub(crate) fn header_compares(&self, port: PortId) -> Option<&[HeaderPair]> {
         let filter = self.settings.filter.as_ref()?;
-        let may_be_followed = self.may_end_elsewhere() || self.is_at(port);
+        let may_be_followed = self.may_end_elsewhere() || self.settings.is_at(port);
         filter.header_compares().filter(|_| may_be_followed)
     }
 
     /// Whether a frame may be recorded at another port than where it came in.
     const fn may_end_elsewhere(&self) -> bool {
         self.wants(Kind::Out) || self.wants(Kind::Drop)
-    }
-
-    fn is_at(&self, port: PortId) -> bool {
-        self.settings.ports.is_none_or(|ports| ports.contains(port))
     }
 
     /// Whether a frame matches.
@@ -201,39 +191,39 @@ impl Capture {
         meta.set_mark(self.mark);
     }
 
-    /// Keeps a record of the arrival of the frame in hand until it is known what becomes of it.
-    pub(crate) fn arrives(&mut self, mut record: Record, frame: &impl Frame) {
+    /// Keeps a record of the arrival of the frame with index `at` of its burst until it is known
+    /// what becomes of it.
+    pub(crate) fn arrives(&mut self, at: usize, mut record: Record, frame: &impl Frame) {
         record.frame_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         record.number = self.next_number();
-        let Snap { bytes, len } = &mut self.arrival_bytes;
-        *len = copy_start(frame.head(), bytes);
-        self.arrival = Some(record);
+        self.arrivals.add(at, record, frame);
     }
 
-    /// Writes that record; `depths_of` tells the state of the queues. Not if the frame
-    /// `has_to_wait` outside of the stages and will arrive again.
-    pub(crate) fn has_arrived(
-        &mut self,
-        in_hand: &InHand,
-        has_to_wait: bool,
-        depths_of: impl FnOnce(&Record) -> record::Depths,
-    ) {
-        let Some(mut record) = self.arrival.take() else { return };
-        if has_to_wait {
-            return;
+    /// `way_of` tells, by index in the burst, what a frame that [arrives](Self::arrives) has in
+    /// common with others that go the same way, and what becomes of it in general.
+    pub(crate) fn go(&mut self, way_of: impl Fn(usize) -> (u64, InHand)) {
+        self.arrivals.go(way_of);
+    }
+
+    /// A frame that goes the way `key`, which is 0 if it is alone, has been in hand so.
+    pub(crate) fn has_ended(&mut self, key: u64, in_hand: InHand) {
+        self.arrivals.has_ended(key, in_hand);
+    }
+
+    /// Records the arrivals of all frames of the burst; `depths_of` tells the state of the queues.
+    pub(crate) fn have_arrived(&mut self, depths_of: impl Fn(&Record) -> record::Depths) {
+        let mut number = 0;
+        while let Some((record, bytes)) = self.arrivals.get(number) {
+            let record = Record { depths: depths_of(&record), ..record };
+            self.writer.push(&self.settings, &record, bytes);
+            number += 1;
         }
-        let InHand { ending, cause, out, tags, .. } = *in_hand;
-        record.ending = ending;
-        record.cause = cause;
-        record.out_port = out.map(|out| out.0);
-        record.out_class = out.map(|out| out.1);
-        if ending == Ending::Forwarded {
-            record.out_tag = tags.map_or(record.in_tag, |tags| Some(tags.1));
-        }
-        record.depths = depths_of(&record);
-        let bytes = core::mem::take(&mut self.arrival_bytes.bytes);
-        self.push(&record, &bytes[..self.arrival_bytes.len]);
-        self.arrival_bytes.bytes = bytes;
+        self.arrivals.clear();
+    }
+
+    /// Forgets them: they have to wait outside of the stages, and will arrive again.
+    pub(crate) fn forget_arrivals(&mut self) {
+        self.arrivals.clear();
     }
 
     /// Keeps the start of the frame with index `at` of a burst that is offered to a device.
@@ -250,21 +240,17 @@ impl Capture {
 
     /// The device has taken the first `taken` frames of the burst.
     pub(crate) fn has_sent(&mut self, taken: usize) {
-        if self.offered.is_empty() {
-            return;
-        }
         let step = usize::from(self.settings.snap_bytes);
-        let bytes = core::mem::take(&mut self.offered_bytes);
         // One after the other: to take the whole list is to copy all the room that it has.
         for number in 0..self.offered.len() {
             let Offered { at, record, snap_bytes } = self.offered[number];
             if at < taken {
                 let record = Record { number: self.next_number(), ..record };
-                self.push(&record, &bytes[number * step..number * step + snap_bytes]);
+                let bytes = &self.offered_bytes[number * step..number * step + snap_bytes];
+                self.writer.push(&self.settings, &record, bytes);
             }
         }
         self.offered.clear();
-        self.offered_bytes = bytes;
     }
 
     /// Records an event of `frame`.
@@ -276,37 +262,13 @@ impl Capture {
     pub(crate) fn record_bytes(&mut self, record: Record, head: &[u8], frame_bytes: usize) {
         let frame_bytes = u32::try_from(frame_bytes).unwrap_or(u32::MAX);
         let record = Record { frame_bytes, number: self.next_number(), ..record };
-        self.push(&record, &head[..head.len().min(usize::from(self.settings.snap_bytes))]);
+        let snap_bytes = head.len().min(usize::from(self.settings.snap_bytes));
+        self.writer.push(&self.settings, &record, &head[..snap_bytes]);
     }
 
     const fn next_number(&mut self) -> u32 {
         self.number = self.number.wrapping_add(1);
         self.number
-    }
-
-    /// Puts a record into the ring, if it is of a port and a class that are wanted.
-    fn push(&mut self, record: &Record, captured: &[u8]) {
-        // A drop is also looked for where the frame came in.
-        let from = record.in_port.filter(|_| record.kind == Kind::Drop);
-        let is_of_port = self.is_at(record.port) || from.is_some_and(|port| self.is_at(port));
-        let class = self.settings.class;
-        let is_of_class = class.is_none() || record.in_class == class || record.out_class == class;
-        if !is_of_port || !is_of_class {
-            return;
-        }
-        let record = Record { worker: self.worker, missed: self.missed, ..*record };
-        let Some((head, rest)) = self.whole.split_first_chunk_mut::<HEAD_BYTES>() else { return };
-        let snap_bytes = captured.len().min(rest.len());
-        record.write(u16::try_from(snap_bytes).unwrap_or(u16::MAX), head);
-        rest[..snap_bytes].copy_from_slice(&captured[..snap_bytes]);
-        if self.ring.push_entire_slice(&self.whole[..HEAD_BYTES + snap_bytes]).is_ok() {
-            self.missed = 0;
-        } else {
-            self.missed = self.missed.saturating_add(1);
-            // Written by this worker only.
-            let missed = self.missed_in_all.load(Ordering::Relaxed) + 1;
-            self.missed_in_all.store(missed, Ordering::Relaxed);
-        }
     }
 }
 

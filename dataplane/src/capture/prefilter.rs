@@ -8,7 +8,7 @@
 //! For a burst the fields are loaded first and then compared all at once, which the compiler does
 //! with vectors: at full rate a nanosecond a frame is three percent.
 
-use super::program::{Arithmetic, Condition, Op, Operand};
+use super::program::{Arithmetic, Condition, Op, Operand, Size};
 use crate::frame::Frame;
 use crate::limits::{BURST_MAX, burst_bits};
 use crate::wire::{ethernet, ipv4};
@@ -17,6 +17,7 @@ use arrayvec::ArrayVec;
 
 /// Paths that are told apart; a program with more has no prefilter.
 const PATHS_MAX: usize = 12;
+const PAIRS_MAX: usize = PATHS_MAX.div_ceil(2);
 /// Compares of one path; further ones are left to the program.
 const COMPARES_MAX: usize = 4;
 /// Steps of the search for paths.
@@ -44,7 +45,7 @@ pub(super) struct Prefilter {
     /// to fulfill.
     paths: Option<Paths>,
     /// One compare of each path that untagged IPv4 can take; `None` if a path has none.
-    header: Option<ArrayVec<HeaderCompare, PATHS_MAX>>,
+    header: Option<ArrayVec<HeaderPair, PAIRS_MAX>>,
 }
 
 #[derive(Clone, Debug)]
@@ -54,16 +55,23 @@ struct Paths {
     all: ArrayVec<Path, PATHS_MAX>,
 }
 
-/// A compare of a word of an IPv4 header, for the fast path, which has these words in vectors.
+/// A compare of a word of an IPv4 header of 20 octets, or of the first behind it, where the ports of
+/// UDP and TCP are. It is for the fast path, which has the header's words in vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderCompare {
-    /// Which word, 0 to 4.
-    pub(crate) word: u8,
+    /// Which word: 0 to 4, or [`BEHIND_HEADER`].
+    pub(crate) word: usize,
     /// The bits that count; the word's first octet is the lowest.
     pub(crate) mask: u32,
     /// What they have to be.
     pub(crate) value: u32,
 }
+
+/// The word behind the header.
+pub(crate) const BEHIND_HEADER: usize = ipv4::HEADER_BYTES / 4;
+
+/// Two compares, so that what they compare with stays in registers; they may be the same.
+pub(crate) type HeaderPair = [HeaderCompare; 2];
 
 /// Four octets under a mask, and the values that the paths want there.
 #[derive(Clone, Debug)]
@@ -168,14 +176,15 @@ impl Prefilter {
     /// The prefilter of a checked program.
     pub(super) fn of(ops: &[Op]) -> Self {
         let mut search = Search { ops, paths: Vec::new(), steps: 0 };
-        let found = search.follow(0, Accumulator::Unknown, &[]);
+        let found = search.follow(0, (Accumulator::Unknown, Index::Unknown), &[]);
         let paths = found.and_then(|()| search.paths.iter().map(|it| compares(it)).collect());
-        let header = found.and_then(|()| header_compares(&search.paths));
+        let header = found.and_then(|()| header_compares(&search.paths)).map(|all| pairs(&all));
         Self { paths: paths.map(Paths::new), header }
     }
 
     /// See [`Filter::header_compares`](super::filter::Filter::header_compares).
-    pub(super) fn header_compares(&self) -> Option<&[HeaderCompare]> {
+    #[inline(always)]
+    pub(super) fn header_compares(&self) -> Option<&[HeaderPair]> {
         self.header.as_deref()
     }
 
@@ -204,6 +213,8 @@ impl Compare {
 /// A field that has to have a value: big-endian at `at`, `bytes` long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Constant {
+    /// Whether it is there only if the frame has an IPv4 header of 20 octets behind Ethernet.
+    is_behind_header: bool,
     at: usize,
     bytes: usize,
     mask: u32,
@@ -218,6 +229,14 @@ enum Accumulator {
     Field(Constant),
 }
 
+/// What is known of the index register.
+#[derive(Clone, Copy)]
+enum Index {
+    Unknown,
+    /// The length of the IPv4 header behind Ethernet.
+    HeaderLength,
+}
+
 struct Search<'a> {
     ops: &'a [Op],
     /// The fields of each path to a verdict other than 0.
@@ -227,7 +246,12 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Follows all paths from the instruction with index `at`; `None` if they are too many.
-    fn follow(&mut self, mut at: usize, mut a: Accumulator, fields: &[Constant]) -> Option<()> {
+    fn follow(
+        &mut self,
+        mut at: usize,
+        (mut a, mut x): (Accumulator, Index),
+        fields: &[Constant],
+    ) -> Option<()> {
         loop {
             self.steps += 1;
             if self.steps > STEPS_MAX {
@@ -236,11 +260,10 @@ impl Search<'_> {
             let op = *self.ops.get(at)?;
             at += 1;
             match op {
-                Op::LoadAt(size, k) => {
-                    let bytes = size.bytes();
-                    let mask = u32::MAX >> (32 - 8 * bytes);
-                    let field = Constant { at: k as usize, bytes, mask, value: 0 };
-                    a = Accumulator::Field(field);
+                Op::LoadAt(size, k) => a = Accumulator::Field(Constant::any(k as usize, size)),
+                Op::LoadFromX(size, k) if matches!(x, Index::HeaderLength) => {
+                    let field = Constant::any(ipv4::HEADER_BYTES + k as usize, size);
+                    a = Accumulator::Field(Constant { is_behind_header: true, ..field });
                 }
                 Op::Compute(Arithmetic::And, Operand::Constant(k)) => {
                     if let Accumulator::Field(field) = &mut a {
@@ -254,17 +277,19 @@ impl Search<'_> {
                 | Op::Compute(..)
                 | Op::Negate
                 | Op::XToA => a = Accumulator::Unknown,
+                Op::LoadXHeaderLength(k) if k as usize == ethernet::HEADER_BYTES => {
+                    x = Index::HeaderLength;
+                }
                 Op::LoadXConstant(_)
                 | Op::LoadXLength
                 | Op::LoadXMemory(_)
                 | Op::LoadXHeaderLength(_)
-                | Op::Store(_)
-                | Op::StoreX(_)
-                | Op::AToX => {}
+                | Op::AToX => x = Index::Unknown,
+                Op::Store(_) | Op::StoreX(_) => {}
                 Op::Jump(distance) => at += usize::from(distance),
                 Op::JumpIf(condition, operand, jt, jf) => {
                     if let Some(fields) = if_holds(a, condition, operand, fields) {
-                        self.follow(at + usize::from(jt), a, &fields)?;
+                        self.follow(at + usize::from(jt), (a, x), &fields)?;
                     }
                     at += usize::from(jf);
                 }
@@ -302,7 +327,7 @@ fn if_holds(
 /// For each path that a frame of untagged IPv4 can take, the compare of most bits in its header;
 /// `None` if a path has none.
 fn header_compares(paths: &[Vec<Constant>]) -> Option<ArrayVec<HeaderCompare, PATHS_MAX>> {
-    let ethertype = |value| Constant { at: TYPE_AT, bytes: 2, mask: 0xFFFF, value };
+    let ethertype = |value| Constant { value, ..Constant::any(TYPE_AT, Size::Half) };
     let is_other = |field: &Constant| {
         let v4 = ethertype(u32::from(ethernet::IPV4));
         *field != v4 && Constant { value: v4.value, ..*field } == v4
@@ -318,25 +343,41 @@ fn header_compares(paths: &[Vec<Constant>]) -> Option<ArrayVec<HeaderCompare, PA
     Some(all)
 }
 
+/// The compares by two. At least one pair, which no frame fulfills if there is no compare: frames
+/// of other kinds may match.
+fn pairs(compares: &[HeaderCompare]) -> ArrayVec<HeaderPair, PAIRS_MAX> {
+    const NEVER: HeaderCompare = HeaderCompare { word: 0, mask: 0, value: 1 };
+    let compares = if compares.is_empty() { &[NEVER] } else { compares };
+    compares.chunks(2).filter_map(|pair| Some([*pair.first()?, *pair.last()?])).collect()
+}
+
 impl Constant {
-    /// The same, if it is in one word of an IPv4 header without options behind Ethernet.
+    /// A field whose value is not set yet.
+    const fn any(at: usize, size: Size) -> Self {
+        let bytes = size.bytes();
+        Self { is_behind_header: false, at, bytes, mask: u32::MAX >> (32 - 8 * bytes), value: 0 }
+    }
+
+    /// The same, if it is in one word of an IPv4 header without options behind Ethernet, or in the
+    /// word behind that.
     fn in_header(&self) -> Option<HeaderCompare> {
         let from = self.at.checked_sub(ethernet::HEADER_BYTES)?;
         let (word, offset) = (from / 4, from % 4);
-        if offset + self.bytes > 4 || word >= ipv4::HEADER_BYTES / 4 {
+        if offset + self.bytes > 4 || word > BEHIND_HEADER {
             return None;
         }
         let shift = 8 * (4 - self.bytes - offset);
         let place = |value: u32| u32::from_le_bytes((value << shift).to_be_bytes());
         let (mask, value) = (place(self.mask), place(self.value));
-        Some(HeaderCompare { word: u8::try_from(word).ok()?, mask, value })
+        Some(HeaderCompare { word, mask, value })
     }
 }
 
 /// The compares of a path's fields, those of most bits first; `None` if there is none.
 fn compares(fields: &[Constant]) -> Option<Path> {
     let mut all: Vec<Compare> = Vec::new();
-    for field in fields.iter().filter(|field| field.at + field.bytes <= REACH_BYTES) {
+    let is_fixed = |field: &&Constant| !field.is_behind_header;
+    for field in fields.iter().filter(is_fixed).filter(|it| it.at + it.bytes <= REACH_BYTES) {
         let at = field.at.min(REACH_BYTES - 4);
         let shift = 8 * (4 - field.bytes - (field.at - at));
         let place = |value: u32| u32::from_ne_bytes((value << shift).to_be_bytes());

@@ -1,9 +1,12 @@
-//! Applies received PFC frames on one port: which priorities are paused, and until when.
+//! Applies received PFC frames on one port: which priorities are paused, and until when. Also says
+//! which priorities a rate limits, be it the peer's (gentle flow control) or the queue's own peak
+//! rate: who asks which queues may send now asks here, and once.
 
 use crate::counters::PfcCounters;
 use crate::gfc::{Form, RateAdjuster};
 use crate::ids::Priority;
 use crate::limits::PRIORITIES;
+use crate::queue::shaper::{PeakRate, Shaper};
 use crate::time::{Instant, Speed};
 use crate::wire::mac_control::Pfc;
 use alloc::boxed::Box;
@@ -16,16 +19,18 @@ pub struct Receiver {
     /// The earliest of `until` among paused priorities, and of the expiry of rates.
     expires_at: Instant,
     paused_bits: u8,
-    /// Priorities that the peer limits to a rate.
+    /// Priorities that are limited to a rate: by the peer, or by a peak rate.
     rate_limited_bits: u8,
     /// Priorities to which PFC applies: the lossless ones of the port.
     obeyed_bits: u8,
-    /// Those of them whose frames count, as the peer may set a rate for them.
+    /// Priorities whose frames count: the peer may set a rate for them, or they have a peak rate.
     charged_bits: u8,
     /// Boxed, so that the fields that every frame needs of a worker's ports lie in few pages.
     stats: Box<PfcRxStats>,
     /// The rates that the peer sets; `None` if it sets none.
     rates: Option<Box<RateAdjuster>>,
+    /// The peak rates of the port's own queues; `None` if it has none.
+    shaper: Option<Box<Shaper>>,
     speed: Speed,
 }
 
@@ -69,6 +74,7 @@ impl Receiver {
             stats: Box::default(),
             expires_at: Instant::NEVER,
             rates: None,
+            shaper: None,
         }
     }
 
@@ -84,13 +90,55 @@ impl Receiver {
         Self { rates: Some(Box::new(rates)), charged_bits: self.obeyed_bits, ..self }
     }
 
+    /// From `now` on, the queue of `priority` has this peak rate, or none. The port's frames have
+    /// at most `longest_bytes`.
+    pub(crate) fn set_peak_rate(
+        &mut self,
+        priority: Priority,
+        peak: Option<PeakRate>,
+        longest_bytes: u32,
+        now: Instant,
+    ) {
+        if peak.is_none() && self.shaper.is_none() {
+            return;
+        }
+        let shaper = self.shaper.get_or_insert_with(|| Box::new(Shaper::new(longest_bytes)));
+        shaper.set(priority, peak, now);
+        let by_peer_bits = if self.rates.is_some() { self.obeyed_bits } else { 0 };
+        self.charged_bits = by_peer_bits | shaper.shaped_bits();
+        self.find_next_expiry();
+    }
+
+    /// Priorities that the peer limits to a rate below the port's.
+    pub(crate) fn slowed_bits(&self) -> u8 {
+        self.rates.as_ref().map_or(0, |rates| rates.rate_limited_bits())
+    }
+
+    /// Priorities that have used up their peak rate at `now`.
+    pub(crate) fn peak_limited_bits(&self, now: Instant) -> u8 {
+        self.shaper.as_ref().map_or(0, |shaper| shaper.limited_bits(now))
+    }
+
+    /// How often `priority` has used up its peak rate.
+    pub(crate) fn peak_rate_used_up(&self, priority: Priority) -> u64 {
+        self.shaper.as_ref().map_or(0, |shaper| shaper.used_up(priority))
+    }
+
+    /// A frame of `bytes` of `priority` that counts as [sent](Self::sent) was refused by the
+    /// device. Only a peak rate takes that back: what the peer asks for is kept rather too well.
+    pub(crate) fn take_back(&mut self, priority: Priority, bytes: u32) {
+        if let Some(shaper) = &mut self.shaper {
+            shaper.take_back(priority, bytes);
+        }
+    }
+
     /// Paused priorities. Call [`Receiver::expire`] first, once a turn.
     #[inline(always)]
     pub const fn paused_bits(&self) -> u8 {
         self.paused_bits
     }
 
-    /// Priorities that the peer limits to a rate below the port's.
+    /// Priorities that the peer limits to a rate below the port's, or that have a peak rate.
     #[inline(always)]
     pub const fn rate_limited_bits(&self) -> u8 {
         self.rate_limited_bits
@@ -104,22 +152,46 @@ impl Receiver {
 
     #[inline(never)]
     fn limited(&self, now: Instant) -> u8 {
-        self.rates.as_ref().map_or(0, |rates| rates.limited_bits(now))
+        let by_peer_bits = self.rates.as_ref().map_or(0, |rates| rates.limited_bits(now));
+        by_peer_bits | self.peak_limited_bits(now)
     }
 
     /// When the first of the rate-limited priorities in `bits` may send.
     #[inline(always)]
     pub fn free_at(&self, bits: u8) -> Instant {
-        self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.free_at(bits))
+        match &self.shaper {
+            None => self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.free_at(bits)),
+            Some(shaper) => self.free_of_both_at(shaper, bits),
+        }
+    }
+
+    #[inline(never)]
+    fn free_of_both_at(&self, shaper: &Shaper, bits: u8) -> Instant {
+        let limited = Priority::in_bits(bits & self.rate_limited_bits);
+        let slowed_bits = self.slowed_bits();
+        let free_at = limited.map(|priority| {
+            let by_peer = self.rates.as_ref().filter(|_| slowed_bits & priority.bit() != 0);
+            let by_peer_at = by_peer.map_or(Instant::ZERO, |rates| rates.free_at(priority.bit()));
+            by_peer_at.max(shaper.free_at(priority))
+        });
+        free_at.min().unwrap_or(Instant::NEVER)
     }
 
     /// A frame of `bytes` of `priority` is sent at `now`.
     #[inline(always)]
     pub fn sent(&mut self, priority: Priority, bytes: u32, now: Instant) {
-        if self.charged_bits & priority.bit() != 0
-            && let Some(rates) = &mut self.rates
-        {
+        if self.charged_bits & priority.bit() != 0 {
+            self.charge(priority, bytes, now);
+        }
+    }
+
+    #[inline(always)]
+    fn charge(&mut self, priority: Priority, bytes: u32, now: Instant) {
+        if let Some(rates) = &mut self.rates {
             rates.sent(priority, bytes, now);
+        }
+        if let Some(shaper) = &mut self.shaper {
+            shaper.sent(priority, bytes, now);
         }
     }
 
@@ -250,7 +322,8 @@ impl Receiver {
         let pauses_end_at =
             paused.map(|p| self.stats.classes[p.index()].until).min().unwrap_or(Instant::NEVER);
         let rates_end_at = self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.expires_at());
-        self.rate_limited_bits = self.rates.as_ref().map_or(0, |rates| rates.rate_limited_bits());
+        let shaped_bits = self.shaper.as_ref().map_or(0, |shaper| shaper.shaped_bits());
+        self.rate_limited_bits = self.slowed_bits() | shaped_bits;
         self.expires_at = pauses_end_at.min(rates_end_at);
     }
 

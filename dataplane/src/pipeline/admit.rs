@@ -37,9 +37,10 @@ pub(crate) enum Disposition {
 
 impl<D: Device, V: Driver> Core<D, V> {
     /// Where the frames of `group` go. Charges all of them if the VIQ has room for all; the result
-    /// is the same to the byte as charging them one by one.
+    /// is the same to the byte as charging them one by one. A capture follows the frames of some
+    /// groups if the burst `IS_FOLLOWED`.
     #[inline(always)]
-    pub(super) fn disposition(
+    pub(super) fn disposition<const IS_FOLLOWED: bool>(
         &mut self,
         group: &OutcomeGroup,
         burst_frames: usize,
@@ -61,7 +62,10 @@ impl<D: Device, V: Driver> Core<D, V> {
             }
         }
         self.mark_headroom(outcome.viq(), slot);
-        let meta = meta_of(outcome, 0, self.accounting.now);
+        let mut meta = meta_of(outcome, 0, self.accounting.now);
+        if IS_FOLLOWED && outcome.is_followed() {
+            self.mark_followed(&mut meta);
+        }
         let run = Run { meta, sums: group.sums };
         if let Some(out_slot) = self.handoff_tx.egress_slot(outcome.out()) {
             self.accounting.driver.mark_tx(out_slot);

@@ -14,18 +14,15 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
-use crate::l2::Vid;
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::ends::loss;
-use crate::pipeline::lanes::eight::Eight;
-use crate::pipeline::lanes::{LANES, lanes_of};
 use crate::pipeline::outcome::{Outcome, TagChange};
 use crate::probe::Probe;
 use crate::punt::PuntReason;
 use crate::queue::veq::FrameMeta;
 use crate::sampling::Sampling;
-use crate::snapshot::{PortMode, PortTables, Snapshot};
+use crate::snapshot::{PortMode, Snapshot};
 use crate::wire::parse::{Kind as FrameKind, parse};
 use crate::wire::{be16, ethernet};
 use crate::worker::Core;
@@ -54,12 +51,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         let takes_fast_path = self.rx.len() > 1
             && self.ports[arrival.slot].up
             && matches!(mode, Some(PortMode::Routed { .. }));
-        let by_header = takes_fast_path && sampled == 0;
         let captured = match self.accounting.capture.as_deref() {
-            // The fast path asks, once it has read the headers: `captured_of_burst`.
-            Some(capture) if by_header && capture.header_compares(port).is_some() => 0,
-            Some(capture) => capture.to_follow(port, &self.rx),
-            None => 0,
+            // The fast path asks, once it has read the headers: `followed_of_burst`.
+            Some(capture) if !takes_fast_path || sampled != 0 => capture.to_follow(port, &self.rx),
+            _ => 0,
         };
         if captured | sampled == 0 {
             return self.receive_rest(snapshot, arrival);
@@ -67,54 +62,6 @@ impl<D: Device, V: Driver> Core<D, V> {
         let arrival = Arrival { is_matched: true, ..arrival };
         let has_control = self.rx.iter().any(is_mac_control);
         self.receive_split(snapshot, arrival, [captured, sampled], has_control);
-    }
-
-    /// Bit i is set if frame i of the burst in `self.rx`, whose headers the fast path has read, is
-    /// to go through the stages by itself. The headers tell most frames that do not match.
-    #[inline(never)]
-    pub(super) fn captured_of_burst(&self, port: PortId) -> u64 {
-        let Some(capture) = self.accounting.capture.as_deref() else { return 0 };
-        let Some(compares) = capture.header_compares(port) else { return 0 };
-        if !Eight::any_with(&self.lanes.eights, self.rx.len(), compares) {
-            return 0;
-        }
-        let mut bits = 0;
-        let lanes = Eight::lanes_with(&self.lanes.eights, compares);
-        let eights = lanes.into_iter().zip(self.rx.chunks(LANES));
-        for (first, (lanes, frames)) in (0..).step_by(LANES).zip(eights) {
-            for lane in lanes_of(lanes) {
-                let Some(frame) = frames.get(lane) else { break };
-                bits |= u64::from(capture.matches(frame.head(), frame.len())) << (first + lane);
-            }
-        }
-        bits
-    }
-
-    /// Splits the burst in `self.rx`, of a routed port, whose headers the fast path has read,
-    /// around the frames whose bits are set in `captured`. Those before the first of them are not
-    /// read again.
-    #[inline(never)]
-    pub(super) fn route_split(
-        &mut self,
-        snapshot: &Snapshot,
-        (tables, vlan): (&PortTables, Option<Vid>),
-        arrival: Arrival,
-        captured: u64,
-        has_control: bool,
-    ) {
-        let arrival = Arrival { is_matched: true, ..arrival };
-        let first = captured.trailing_zeros() as usize;
-        if has_control || first < 2 {
-            return self.receive_split(snapshot, arrival, [captured, 0], has_control);
-        }
-        let later: Burst<D::Frame> = self.rx.drain(first..).collect();
-        if let Some(eight) = self.lanes.eights.get_mut(first / LANES) {
-            eight.keep_first(first % LANES);
-        }
-        self.route_read(snapshot, tables, vlan, arrival);
-        self.flush_free_burst();
-        self.rx = later;
-        self.receive_split(snapshot, arrival, [captured >> first, 0], false);
     }
 
     /// Receives the burst in `self.rx`, whose arrival is counted and of which no frame is followed.
@@ -191,7 +138,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if let Some(capture) = self.accounting.capturing()
             && let Some(record) = record.filter(|_| followers.capture && capture.wants(Kind::In))
         {
-            capture.arrives(record, &frame);
+            capture.arrives(0, record, &frame);
         }
         if followers.sampling {
             self.with_sampling(|core, sampling| {
@@ -202,18 +149,29 @@ impl<D: Device, V: Driver> Core<D, V> {
         self.receive_other(snapshot, frame, arrival);
         let has_to_wait = !self.deferred[arrival.slot].is_empty();
         let in_hand = core::mem::take(&mut self.accounting.in_hand);
+        if let Some(capture) = self.accounting.capturing() {
+            if has_to_wait {
+                capture.forget_arrivals();
+            }
+            capture.has_ended(0, in_hand);
+        }
+        self.record_arrivals(arrival.slot);
+        self.with_sampling(|_, sampling| sampling.release(&in_hand));
+    }
+
+    /// Records what became of the frames that arrived at the port at `slot`.
+    pub(super) fn record_arrivals(&mut self, slot: usize) {
         self.with_capture(|core, capture| {
-            capture.has_arrived(&in_hand, has_to_wait, |record| {
+            capture.have_arrived(|record| {
                 let out = record.out_port.zip(record.out_class);
-                core.depths(arrival.slot, record.in_class, out)
+                core.depths(slot, record.in_class, out)
             });
         });
-        self.with_sampling(|_, sampling| sampling.release(&in_hand));
     }
 
     /// Gives the capture, if there is one, to `record` beside the rest of the core, which tells it
     /// the state of the queues.
-    fn with_capture(&mut self, record: impl FnOnce(&Self, &mut Capture)) {
+    pub(super) fn with_capture(&mut self, record: impl FnOnce(&Self, &mut Capture)) {
         if let Some(mut capture) = self.accounting.capture.take() {
             record(self, &mut capture);
             self.accounting.capture = Some(capture);
@@ -230,7 +188,7 @@ impl<D: Device, V: Driver> Core<D, V> {
 
     /// The record of a frame's arrival; `None` if it arrived before, or is MAC
     /// control that the port obeys.
-    fn arrival_of(
+    pub(super) fn arrival_of(
         &self,
         snapshot: &Snapshot,
         frame: &D::Frame,
@@ -287,10 +245,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if !in_hand.followers.any() {
             return;
         }
-        let is_changed = matches!(outcome.change(), TagChange::Raised | TagChange::Demoted);
-        let tags = is_changed.then(|| outcome.tags());
-        in_hand.is_bound_for((outcome.out(), outcome.priority()), tags);
-        in_hand.goes_on(Ending::Forwarded, None);
+        is_forwarded(in_hand, outcome);
         if in_hand.followers.capture
             && let Some(capture) = self.accounting.capturing()
         {
@@ -435,6 +390,14 @@ impl<D: Device, V: Driver> Core<D, V> {
             self.receive(snapshot, arrival);
         }
     }
+}
+
+/// The frame in hand is to be forwarded with this outcome.
+pub(super) fn is_forwarded(in_hand: &mut InHand, outcome: Outcome) {
+    let is_changed = matches!(outcome.change(), TagChange::Raised | TagChange::Demoted);
+    let tags = is_changed.then(|| outcome.tags());
+    in_hand.is_bound_for((outcome.out(), outcome.priority()), tags);
+    in_hand.goes_on(Ending::Forwarded, None);
 }
 
 /// The burst with its MAC control frames first, and the bits of its frames in that order.

@@ -24,9 +24,14 @@ const FEW_FRAMES: u32 = 4;
 
 impl<D: Device, V: Driver> Core<D, V> {
     /// Dispatches the burst in `self.rx`: first the outcome groups are counted and admitted, then
-    /// the frames are moved, in order. `group_of` has the index of each frame's group.
+    /// the frames are moved, in order. `group_of` has the index of each frame's group. A capture
+    /// follows the frames of some groups if the burst `IS_FOLLOWED`.
     #[inline(always)]
-    pub(crate) fn dispatch(&mut self, mut group_of: [u8; BURST_MAX], arrival: Arrival) {
+    pub(crate) fn dispatch<const IS_FOLLOWED: bool>(
+        &mut self,
+        mut group_of: [u8; BURST_MAX],
+        arrival: Arrival,
+    ) {
         let slot = arrival.slot;
         if self.outcomes.groups.len() > 1 && !self.fits_in_any_order(slot) {
             return self.dispatch_each(group_of, arrival);
@@ -36,7 +41,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         for (at, run_index) in (0..self.outcomes.groups.len()).zip(&mut runs) {
             let group = self.outcomes.groups[at];
             self.count_outcome(&group, arrival);
-            let disposition = self.disposition(&group, self.rx.len(), slot);
+            let disposition = self.disposition::<IS_FOLLOWED>(&group, self.rx.len(), slot);
             if let Disposition::Batch(_, run) = disposition {
                 *run_index = run;
             }
@@ -139,7 +144,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         for (frame, group) in frames.into_iter().zip(group_of) {
             let outcome = self.outcomes.groups[usize::from(group)].outcome;
             let bytes = length_bytes(&frame);
-            self.dispatch_frame(frame, &FrameOutcome { outcome, bytes, rx_bytes: 0 }, slot);
+            let routed = FrameOutcome { outcome, bytes, rx_bytes: 0 };
+            self.take_along(outcome, |core| core.dispatch_frame(frame, &routed, slot));
         }
     }
 
@@ -148,7 +154,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     pub(crate) fn dispatch_one(&mut self, frame: D::Frame, group: &OutcomeGroup, arrival: Arrival) {
         let slot = arrival.slot;
         self.count_outcome(group, arrival);
-        match self.disposition(group, 1, slot) {
+        match self.disposition::<false>(group, 1, slot) {
             Disposition::Batch(out_slot, run) => {
                 let port = &mut self.ports[usize::from(out_slot)];
                 port.batch(frame, run);
@@ -188,7 +194,8 @@ impl<D: Device, V: Driver> Core<D, V> {
             }
             let frame = self.rx.remove(at);
             group_of.copy_within(at + 1.., at);
-            self.end(frame, self.outcomes.groups[group].outcome, slot);
+            let outcome = self.outcomes.groups[group].outcome;
+            self.take_along(outcome, |core| core.end(frame, outcome, slot));
             left -= 1;
         }
         true
@@ -203,7 +210,22 @@ impl<D: Device, V: Driver> Core<D, V> {
         disposition: Disposition,
         slot: usize,
     ) {
-        let meta = meta_of(outcome, length_bytes(&frame), self.accounting.now);
+        self.take_along(outcome, |core| core.end_or_queue(frame, outcome, disposition, slot));
+    }
+
+    /// The same of a frame that is in hand if it is followed.
+    #[inline]
+    fn end_or_queue(
+        &mut self,
+        frame: D::Frame,
+        outcome: Outcome,
+        disposition: Disposition,
+        slot: usize,
+    ) {
+        let mut meta = meta_of(outcome, length_bytes(&frame), self.accounting.now);
+        if outcome.is_followed() && outcome.is_forward() {
+            self.capture_forward(outcome, &mut meta);
+        }
         match disposition {
             Disposition::End => self.end(frame, outcome, slot),
             Disposition::Discard => {

@@ -18,7 +18,7 @@
 //! | dispatch: to the transmit batch, a queue or another worker | [`dispatch`] |
 //! | end: drop, hand to the control thread, consume | [`ends`] |
 //! | wait for the next hop, lossless frames only | [`next_hop`] |
-//! | while a client captures: one by one what matches | [`captured`] |
+//! | while a client captures: what matches, one by one or in its burst | [`captured`], [`followed`] |
 
 pub(crate) mod admit;
 pub(crate) mod arrival;
@@ -32,6 +32,7 @@ pub(crate) mod dispatch;
 mod encapsulate;
 mod ends;
 pub(crate) mod fast_path;
+mod followed;
 pub(crate) mod lanes;
 mod next_hop;
 pub(crate) mod outcome;

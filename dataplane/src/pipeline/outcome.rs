@@ -55,15 +55,16 @@ const _: () = assert!(DropReason::COUNT < 192, "a verdict's code has eight bits"
 /// burst with the same outcome are counted together. It is packed for the same reason as
 /// [`Class`](crate::pipeline::class::Class), and so that a comparison is one instruction.
 ///
-/// From the lowest bit on: VIQ (16), egress port (8), tag before a change (6), none (2), verdict
-/// (8), egress priority (3), change (2), class (5), tag after a change (6), offset of the IP header
-/// (8).
+/// From the lowest bit on: VIQ (16), egress port (8), tag before a change (6), followed (1), none
+/// (1), verdict (8), egress priority (3), change (2), class (5), tag after a change (6), offset of
+/// the IP header (8).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome(u64);
 
 const _: () = assert!(PORTS_MAX <= 256, "an egress port has eight bits");
 
 const TAG_BEFORE: u32 = 24;
+const FOLLOWED: u64 = 1 << 30;
 const CHANGE: u32 = 43;
 const CLASS: u32 = 45;
 const CLASS_MASK: u64 = 0x1F;
@@ -138,6 +139,18 @@ impl Outcome {
         (self.0 >> 56) as u8
     }
 
+    /// The same for a frame that a capture follows: it is of no group with frames that none does.
+    #[inline(always)]
+    pub(crate) const fn followed(self) -> Self {
+        Self(self.0 | FOLLOWED)
+    }
+
+    /// Whether a capture follows the frame through its burst.
+    #[inline(always)]
+    pub(crate) const fn is_followed(self) -> bool {
+        self.0 & FOLLOWED != 0
+    }
+
     /// The verdict.
     #[inline(always)]
     pub(crate) fn verdict(self) -> Verdict {
@@ -209,6 +222,7 @@ impl core::fmt::Debug for Outcome {
             .field("class", &self.class())
             .field("tags", &self.tags())
             .field("l3", &self.l3())
+            .field("is_followed", &self.is_followed())
             .finish()
     }
 }
@@ -300,6 +314,8 @@ mod tests {
             prop_assert_eq!((outcome.change(), outcome.class()), (changes[change], Some(class)));
             prop_assert!(outcome.is_forward());
             prop_assert_eq!(outcome.verdict(), Verdict::Forward);
+            prop_assert!(!outcome.is_followed() && outcome.followed().is_followed());
+            prop_assert_eq!(outcome.followed().key() ^ outcome.key(), FOLLOWED);
         }
     }
 

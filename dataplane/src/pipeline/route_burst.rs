@@ -34,28 +34,28 @@ impl<D: Device, V: Driver> Core<D, V> {
             &self.rx,
             frame_bytes_max,
         );
-        if self.accounting.is_capturing() && !arrival.is_matched {
-            let captured = self.captured_of_burst(self.inputs[slot].port);
-            if captured != 0 {
-                let port = (tables, vlan);
-                return self.route_split(snapshot, port, arrival, captured, control_bits != 0);
-            }
-        }
+        let is_followed = self.accounting.is_capturing() && !arrival.is_matched;
+        let followed = if is_followed { self.followed_of_burst(self.inputs[slot].port) } else { 0 };
         if control_bits != 0 {
             self.process_mac_control_burst(control_bits, slot);
         }
-        self.route_read(snapshot, tables, vlan, arrival);
+        if followed != 0 {
+            return self.route_followed(snapshot, (tables, vlan), arrival, followed);
+        }
+        self.route_read::<false>(snapshot, (tables, vlan), arrival, 0);
     }
 
-    /// Looks up, rewrites and dispatches the burst, whose headers are read, and which has no MAC
-    /// control frames. A function of its own: what comes before it needs other registers.
+    /// Looks up, rewrites and dispatches the burst, whose headers are read and whose MAC control
+    /// frames are obeyed. If it `IS_FOLLOWED`, a capture follows the frames whose bits are set in
+    /// `followed`, and which the fast path does not take. A function of its own: what comes before
+    /// it needs other registers.
     #[inline(never)]
-    pub(super) fn route_read(
+    pub(super) fn route_read<const IS_FOLLOWED: bool>(
         &mut self,
         snapshot: &Snapshot,
-        tables: &PortTables,
-        vlan: Option<Vid>,
+        (tables, vlan): (&PortTables, Option<Vid>),
         arrival: Arrival,
+        followed: u64,
     ) {
         let ingress = self.inputs[arrival.slot];
         let frame_bytes_max = self.ports[arrival.slot].frame_bytes_max;
@@ -68,29 +68,38 @@ impl<D: Device, V: Driver> Core<D, V> {
         pairs.clear();
         let mut group_of = [0; BURST_MAX];
         let from = Input { snapshot, tables, ingress };
-        let generic_path = |frame: &mut D::Frame| {
+        let generic_path = |frame: &mut D::Frame, at: usize| {
             let frame_bytes_max = usize::from(frame_bytes_max);
-            route::generic_path(snapshot, tables, vlan, ingress, frame_bytes_max, frame)
+            let mut routed =
+                route::generic_path(snapshot, tables, vlan, ingress, frame_bytes_max, frame);
+            if IS_FOLLOWED && followed >> at & 1 == 1 {
+                routed.outcome = routed.outcome.followed();
+            }
+            routed
         };
         let (whole, rest) = rx.as_chunks_mut::<LANES>();
         let (groups_of_whole, groups_of_rest) = group_of.split_at_mut(whole.len() * LANES);
         let (groups_of_whole, _) = groups_of_whole.as_chunks_mut::<LANES>();
         let (eights_of_whole, eights_of_rest) = eights.split_at(whole.len());
-        for ((frames, eight), groups) in whole.iter_mut().zip(eights_of_whole).zip(groups_of_whole)
-        {
+        let first_of_rest = whole.len() * LANES;
+        let wholes = whole.iter_mut().zip(eights_of_whole).zip(groups_of_whole);
+        for (first, ((frames, eight), groups)) in (0..).step_by(LANES).zip(wholes) {
             let taken = pairs.take::<_, false>(from, eight, frames, outcomes, groups);
             for lane in lanes_of(ALL & !taken) {
-                groups[lane] = outcomes.add(&generic_path(&mut frames[lane]));
+                groups[lane] = outcomes.add(&generic_path(&mut frames[lane], first + lane));
             }
         }
         if let Some(eight) = eights_of_rest.first().filter(|_| !rest.is_empty()) {
             let taken = pairs.route_rest(from, eight, rest, outcomes, groups_of_rest);
             let left = rest.iter_mut().zip(groups_of_rest).enumerate();
-            for (_, (frame, group)) in left.filter(|(lane, _)| taken >> lane & 1 == 0) {
-                *group = outcomes.add(&generic_path(frame));
+            for (lane, (frame, group)) in left.filter(|(lane, _)| taken >> lane & 1 == 0) {
+                *group = outcomes.add(&generic_path(frame, first_of_rest + lane));
             }
         }
         pairs.add_to_groups(outcomes);
-        self.dispatch(group_of, arrival);
+        if IS_FOLLOWED {
+            self.note_followed(&group_of);
+        }
+        self.dispatch::<IS_FOLLOWED>(group_of, arrival);
     }
 }

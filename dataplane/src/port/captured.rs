@@ -3,6 +3,7 @@
 use super::Port;
 use crate::accounting::Accounting;
 use crate::buffer::ViqId;
+use crate::capture::Capture;
 use crate::capture::record::{Depths, Ending, Kind, Record};
 use crate::counters::DropReason;
 use crate::device::Device;
@@ -80,18 +81,28 @@ impl<D: Device, V: Driver> Port<D, V> {
     }
 
     /// Keeps the starts of the captured frames of the transmit batch, which is offered to the
-    /// device.
+    /// device. Returns whether there are any.
     #[inline(never)]
-    pub(super) fn capture_offered(&self, accounting: &mut Accounting<D::Frame, V>) {
-        let Some(mut capture) = accounting.capture.take() else { return };
-        let runs = self.tx_batch.runs_of(|meta| capture.captures_queued(Kind::Out, meta));
-        if runs != 0 {
-            for (at, frame, meta) in self.tx_batch.frames_of(runs) {
-                let event = self.event(Kind::Out, Ending::Sent, meta, accounting);
-                capture.offer(at, event, frame);
-            }
+    pub(super) fn capture_offered(&self, accounting: &mut Accounting<D::Frame, V>) -> bool {
+        let takes_all = accounting.capture.as_deref().is_some_and(Capture::takes_all);
+        (takes_all || self.tx_batch.has_marks()) && self.keep_offered(accounting)
+    }
+
+    #[cold]
+    fn keep_offered(&self, accounting: &mut Accounting<D::Frame, V>) -> bool {
+        let runs = accounting.capture.as_deref().map_or(0, |capture| {
+            self.tx_batch.runs_of(|meta| capture.captures_queued(Kind::Out, meta))
+        });
+        if runs == 0 {
+            return false;
+        }
+        let Some(mut capture) = accounting.capture.take() else { return false };
+        for (at, frame, meta) in self.tx_batch.frames_of(runs) {
+            let event = self.event(Kind::Out, Ending::Sent, meta, accounting);
+            capture.offer(at, event, frame);
         }
         accounting.capture = Some(capture);
+        true
     }
 }
 

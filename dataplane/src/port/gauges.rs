@@ -33,10 +33,20 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.queues.iter().flat_map(|queue| queue.veq.metas(frame_pool))
     }
 
-    /// The origins of the queued frames of `priority`, if it is blocked. Not computed otherwise,
-    /// because it reads the metadata of each frame.
-    fn origins(&self, priority: Priority, accounting: &Accounting<D::Frame, V>) -> Origins {
-        if self.held_bits() & priority.bit() == 0 {
+    /// Queues with frames that wait for their own peak rate at `now`.
+    fn peak_limited_bits(&self, now: Instant) -> u8 {
+        self.receiver.peak_limited_bits(now) & self.occupied_bits
+    }
+
+    /// The origins of the queued frames of `priority`, if it is in `waiting_bits`. Not computed
+    /// otherwise, because it reads the metadata of each frame.
+    fn origins(
+        &self,
+        priority: Priority,
+        waiting_bits: u8,
+        accounting: &Accounting<D::Frame, V>,
+    ) -> Origins {
+        if waiting_bits & priority.bit() == 0 {
             return Origins::default();
         }
         let metas = self.queues[priority.index()].veq.metas(&accounting.frame_pool);
@@ -56,10 +66,12 @@ impl<D: Device, V: Driver> Port<D, V> {
             counters.rx_bytes[p] = queue.rx_bytes;
             counters.tx_frames[p] = queue.tx_frames;
             counters.tx_bytes[p] = queue.tx_bytes;
+            counters.peak_rate_used_up[p] = self.receiver.peak_rate_used_up(Priority::EACH[p]);
         }
         self.receiver.count_into(&mut counters.pfc);
         self.generator.count_into(&mut counters.pfc);
         let mut queues = [QueueGauges::default(); PRIORITIES];
+        let peak_limited_bits = self.peak_limited_bits(now);
         for priority in Priority::all() {
             let p = priority.index();
             let rx_paused_for_ns = self.receiver.running_ns(priority, now);
@@ -84,10 +96,11 @@ impl<D: Device, V: Driver> Port<D, V> {
                 tx_paused: self.generator.xoff_sent_bits() & upstream.bit() != 0,
                 rx_paused_for_ns,
                 rx_recent_pause_ns: self.receiver.recent_ns(priority, now),
-                rx_slowed: self.receiver.rate_limited_bits() & priority.bit() != 0,
+                rx_slowed: self.receiver.slowed_bits() & priority.bit() != 0,
+                peak_limited: peak_limited_bits & priority.bit() != 0,
                 stormed: self.is_stormed(priority),
                 tx_paused_for_ns,
-                origins: self.origins(priority, accounting),
+                origins: self.origins(priority, self.held_bits() | peak_limited_bits, accounting),
             };
         }
         PortReport {

@@ -158,8 +158,9 @@ impl<D: Device, V: Driver> Port<D, V> {
         Some(queued)
     }
 
-    /// Accounts for a frame that leaves a queue of `depth_bytes`: charges the pacer and the
-    /// received rate, marks the frame if ECN requires it, and writes telemetry.
+    /// Accounts for a frame that leaves a queue of `depth_bytes`: charges the pacer and the rate
+    /// that the peer or the queue's settings give, marks the frame if ECN requires it, and writes
+    /// telemetry.
     #[inline(always)]
     pub(super) fn departs(
         &mut self,
@@ -206,6 +207,8 @@ impl<D: Device, V: Driver> Port<D, V> {
         if self.writes_telemetry {
             self.take_telemetry_back(&mut queued);
         }
+        let priority = Priority::from_low_bits(queued.meta.priority);
+        self.receiver.take_back(priority, u32::from(queued.meta.bytes));
         self.put_front(queued, accounting);
     }
 
@@ -241,12 +244,10 @@ impl<D: Device, V: Driver> Port<D, V> {
         if !V::IS_EVENT_DRIVEN && self.holds_whole_batch(accounting) {
             return true;
         }
-        if accounting.is_capturing() {
-            self.capture_offered(accounting);
-        }
+        let is_captured = accounting.is_capturing() && self.capture_offered(accounting);
         let tx_batch = self.tx_batch.frames.len();
         device.tx_burst(self.id, &mut self.tx_batch.frames, accounting.now);
-        if let Some(capture) = accounting.capturing() {
+        if is_captured && let Some(capture) = accounting.capturing() {
             capture.has_sent(tx_batch - self.tx_batch.frames.len());
         }
         let cell_bytes = accounting.buffer.cell_bytes();

@@ -50,6 +50,11 @@ impl<F: Frame> TxBatch<F> {
         self.frames.is_empty()
     }
 
+    /// Whether a capture has marked a frame.
+    pub(crate) fn has_marks(&self) -> bool {
+        self.runs.iter().any(|run| run.meta.mark() != 0)
+    }
+
     /// Bit i is set if `is_wanted` says so of the metadata of run i.
     pub(crate) fn runs_of(&self, is_wanted: impl Fn(&FrameMeta) -> bool) -> u64 {
         let runs = (0..).zip(&self.runs).filter(|(_, run)| is_wanted(&run.meta));

@@ -1,11 +1,13 @@
 //! Virtual egress queues (VEQs: a port's egress queues) and the order in which they are served.
 //!
 //! [`veq`] stores the frames, in one FIFO or one for each ingress port; [`scheduler`] selects the
-//! priority; [`pacer`] limits a port to its speed; [`ecn`] marks frames that leave a long queue.
+//! priority; [`pacer`] limits a port to its speed, [`shaper`] a queue to its peak rate; [`ecn`]
+//! marks frames that leave a long queue.
 
 pub mod ecn;
 mod fifo;
 mod ingress_drr;
 pub mod pacer;
 pub mod scheduler;
+pub mod shaper;
 pub mod veq;

@@ -3,7 +3,7 @@
 use super::{TestDevice, TestFrame};
 use crate::capture::filter::Filter;
 use crate::capture::program::Instruction;
-use crate::capture::record::{HEAD_BYTES, Kind, Record};
+use crate::capture::record::{Depths, HEAD_BYTES, Kind, Record};
 use crate::capture::{CaptureReader, CaptureSettings, connect};
 use crate::counters::DropReason;
 use crate::frame::Frame;
@@ -13,6 +13,8 @@ use crate::wire::parse::{Kind as FrameKind, parse};
 use crate::worker::Worker;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// Room for all records of a step.
@@ -28,6 +30,8 @@ pub(super) struct Captured {
     arrived: u64,
     /// By kind, port and, of drops, cause.
     seen: BTreeMap<(u8, PortId, Option<u8>), u64>,
+    /// A line for each record since last asked, but for what depends on how long bursts are.
+    lines: Vec<(Kind, String)>,
 }
 
 impl Captured {
@@ -60,6 +64,35 @@ impl Captured {
         Self::with(worker, Some(filter))
     }
 
+    /// The events of IPv6 frames, which no compare of an IPv4 header tells.
+    pub(super) fn of_v6(worker: &mut Worker<TestDevice>) -> Self {
+        // ldh [12]; jeq #0x86dd, else end; ret #1; end: ret #0
+        const V6: [(u16, u8, u8, u32); 4] =
+            [(0x28, 0, 0, 12), (0x15, 0, 1, 0x86DD), (0x06, 0, 0, 1), (0x06, 0, 0, 0)];
+        let filter = filter(&V6);
+        assert!(filter.header_compares().is_some());
+        Self::with(worker, Some(filter))
+    }
+
+    /// The events of UDP in IPv4 from one port, which is behind the header.
+    pub(super) fn from_one_port(worker: &mut Worker<TestDevice>) -> Self {
+        // As `tcpdump -ddd 'ip and udp src port 49152'` has it, without the test for fragments.
+        const PORT: [(u16, u8, u8, u32); 9] = [
+            (0x28, 0, 0, 12),
+            (0x15, 0, 6, 0x800),
+            (0x30, 0, 0, 23),
+            (0x15, 0, 4, 17),
+            (0xB1, 0, 0, 14),
+            (0x48, 0, 0, 14),
+            (0x15, 0, 1, 49_152),
+            (0x06, 0, 0, 1),
+            (0x06, 0, 0, 0),
+        ];
+        let filter = filter(&PORT);
+        assert!(filter.header_compares().is_some());
+        Self::with(worker, Some(filter))
+    }
+
     fn with(worker: &mut Worker<TestDevice>, filter: Option<Filter>) -> Self {
         let kinds = Kind::ALL.iter().fold(0, |bits, kind| bits | kind.bit());
         let settings = CaptureSettings {
@@ -71,7 +104,7 @@ impl Captured {
         };
         let (capture, reader) = connect(settings, 0, 7, RING_BYTES);
         let _none_before = worker.core.accounting.set_capture(Some(capture));
-        Self { reader, filter, arrived: 0, seen: BTreeMap::new() }
+        Self { reader, filter, arrived: 0, seen: BTreeMap::new(), lines: Vec::new() }
     }
 
     /// `frames` arrive at `port` next.
@@ -106,7 +139,21 @@ impl Captured {
             rest = &rest[HEAD_BYTES + captured.len()..];
             let cause = record.cause.filter(|_| record.kind == Kind::Drop);
             *self.seen.entry((record.kind as u8, record.port, cause)).or_default() += 1;
+            let (depths, number) = (Depths::default(), 0);
+            let line = format!("{:?} {captured:?}", Record { depths, number, ..record });
+            self.lines.push((record.kind, line));
         }
+    }
+
+    /// The records since last asked: arrivals in their order, and the others.
+    pub(super) fn lines(&mut self) -> [Vec<String>; 2] {
+        self.read();
+        let lines = core::mem::take(&mut self.lines);
+        let (arrivals, mut others): (Vec<_>, Vec<_>) =
+            lines.into_iter().partition(|(kind, _)| *kind == Kind::In);
+        // What ends goes before what goes on.
+        others.sort_by(|one, other| one.1.cmp(&other.1));
+        [arrivals, others].map(|lines| lines.into_iter().map(|(_, line)| line).collect())
     }
 
     fn seen(&self, kind: Kind, port: PortId, cause: Option<DropReason>) -> u64 {

@@ -29,6 +29,7 @@ impl PortCounters {
         list.one("injected_frames", self.injected_frames);
         list.one("copied_frames", self.copied_frames);
         list.by_priority("ecn_marked_frames", &self.ecn_marked_frames);
+        list.by_priority("peak_rate_used_up", &self.peak_rate_used_up);
         list.one("telemetry_frames", self.telemetry_frames);
         list.one("telemetry_full_frames", self.telemetry_full_frames);
         list.one("remarked_frames", self.remarked_frames);

@@ -7,6 +7,7 @@ use crate::fib::Route;
 use crate::ids::{PortId, Priority, Tag};
 use crate::pfc::watchdog::{Action, WatchdogSettings};
 use crate::qos_map::QosMap;
+use crate::queue::shaper::PeakRate;
 use crate::rules::{TagMatch, TcamEntry};
 use crate::settings::{EcnSettings, GfcSettings, TelemetrySettings, Threshold};
 use crate::time::Speed;
@@ -75,6 +76,9 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
     // Small enough that a dynamic threshold falls, large enough for reserve and headroom.
     let kept = 2 * u64::from(ports) * u64::from(1_000 + headroom_bytes);
     settings.buffer.size_bytes = kept + settings.buffer.lossy_bytes + 40_000;
+    if script.below(4)? == 0 {
+        settings.buffer.headroom_pool_bytes = Some(u64::from(headroom_bytes) * u64::from(ports));
+    }
     match has(5) {
         true if !has(0) && !has(4) => give_ttl_classes(&mut builder),
         false if has(6) && !has(4) => give_rates(&mut builder, xoff_bytes, has(7)),
@@ -88,6 +92,9 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
     }
     if builder.tags.ttl_classes.is_none() && !has(0) && script.below(3)? == 0 {
         give_tunnel(&mut builder, script.octet()?);
+    }
+    if script.below(3)? == 0 {
+        give_peak_rates(&mut builder, script)?;
     }
     Some(builder)
 }
@@ -106,6 +113,17 @@ fn give_qos_maps(builder: &mut RigBuilder, script: &mut Script<'_>) -> Option<()
             priorities[2] = Priority::from_low_bits(3 + (bits >> bit >> 1 & 1));
         }
         port.qos_map = (bits != 0).then(|| Arc::new(map));
+    }
+    Some(())
+}
+
+/// Peak rates for some queues of each port: from a tenth of what a port sends to all of it.
+fn give_peak_rates(builder: &mut RigBuilder, script: &mut Script<'_>) -> Option<()> {
+    for port in &mut builder.settings.ports {
+        let (bits, tenths, burst) = (script.octet()?, 1 + script.below(10)?, script.octet()?);
+        let rate = Speed::from_bps(port.speed.bps() / 10 * u64::from(tenths));
+        let peak = PeakRate { rate, burst_bytes: 40 * u32::from(burst) };
+        port.peak_rates = Priority::EACH.map(|p| (bits & p.bit() != 0).then_some(peak));
     }
     Some(())
 }
@@ -222,7 +240,9 @@ pub fn frame(script: &mut Script<'_>, from: u8, ports: u8, is_bridged: bool) -> 
             let mut udp =
                 if is_bridged { Udp::bridged(from, to, dscp) } else { Udp::routed(from, to, dscp) };
             udp.frame_bytes = 60 + usize::from(script.octet()?) * 1_454 / 255;
-            udp.tos |= script.below(4)?;
+            let marks = script.below(16)?;
+            udp.tos |= marks & 3;
+            udp.src_port += u16::from(marks >> 2);
             let other = script.octet()?;
             match kind {
                 4 if is_bridged => udp.dst_mac = MacAddress([0xFF; 6]),

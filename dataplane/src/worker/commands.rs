@@ -35,6 +35,11 @@ impl<D: Device, V: Driver> Worker<D, V> {
             Command::Ecn(priority, settings) => {
                 self.core.accounting.ecn[priority.index()] = settings;
             }
+            Command::PeakRate(port, priority, peak) => {
+                let Some(slot) = self.core.handoff_tx.slot(port) else { return };
+                let now = self.core.accounting.now;
+                self.core.ports[slot].set_peak_rate(priority, peak, now);
+            }
             Command::Send(port, frame) => {
                 self.core.device.commanded(port, PortCommand::Send(&frame));
                 self.send(port, frame);

@@ -24,6 +24,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
         }
         let pool = &mut self.core.accounting.buffer.pool;
         (pool.shared.others_bytes, pool.lossy.others_bytes) = (shared_bytes, lossy_bytes);
+        if pool.shares_headroom() {
+            pool.headroom.others_bytes = self.readers.iter().map(LedgerReader::headroom_use).sum();
+        }
         if let Some(parts) = &mut pool.partitions {
             let mut others_bytes = [0; PRIORITIES];
             for used in self.readers.iter().map(LedgerReader::partition_use) {

@@ -3,12 +3,14 @@
 
 use crate::ctl::tables::{port_lines, port_names, table, text};
 use config::SwitchConfig;
-use config::units::show_size;
+use config::units::{show_rate, show_size};
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::{PRIORITIES, TAGS};
 use dataplane::pfc::watchdog::{Action, WatchdogSettings};
 use dataplane::pipeline::classify::{ClassifyBy, InitialTags, PortTrust, TagMap};
 use dataplane::qos_map::QosMap;
+use dataplane::queue::shaper::PeakRate;
+use dataplane::settings::PortSettings;
 use serde_json::{Value, json};
 
 /// The numbers that lead to one priority.
@@ -66,6 +68,7 @@ pub(super) fn lines(config: &SwitchConfig) -> Vec<String> {
     }
     lines.extend(trust_lines(config));
     lines.extend(qos_map_lines(config));
+    lines.extend(peak_rate_lines(config));
     lines.extend(watchdog_line(config));
     lines
 }
@@ -142,6 +145,26 @@ fn qos_map_lines(config: &SwitchConfig) -> Vec<String> {
     let maps = config.ports.iter().map(|port| (port.name.as_str(), port.qos_map.as_deref()));
     let maps = maps.filter_map(|(name, map)| Some((name, describe(map?))));
     port_lines(maps.filter(|(_, described)| !described.is_empty()))
+}
+
+/// A line for each set of peak rates, with the ports that have it; none if no queue has one.
+fn peak_rate_lines(config: &SwitchConfig) -> Vec<String> {
+    let describe = |port: &PortSettings| {
+        let peaks = Priority::all().zip(port.peak_rates);
+        let parts = peaks.filter_map(|(priority, peak)| {
+            let PeakRate { rate, burst_bytes } = peak?;
+            let beyond = if port.lossless[priority.index()].is_some() { "pauses" } else { "drops" };
+            let (rate, burst) = (show_rate(rate.bps()), show_size(u64::from(burst_bytes)));
+            Some(format!(
+                "priority {priority} at most {rate} with bursts of {burst}, beyond it {beyond}"
+            ))
+        });
+        parts.collect::<Vec<_>>().join("; ")
+    };
+    let ports = config.settings.ports.iter();
+    let described = ports.map(|port| (port.name.as_str(), describe(port)));
+    let described = described.filter(|(_, text)| !text.is_empty());
+    port_lines(described.map(|(name, text)| (name, format!("sends {text}"))))
 }
 
 /// What `[[initial_tag]]` says of a port: `; DSCP 46,48 become tag 2`.
@@ -238,6 +261,18 @@ pub(super) fn qos_map_json(map: Option<&QosMap>, tags: &TagMap) -> Value {
         all.map(|tag| (tag.to_string(), json!(priorities[tag].value()))).collect()
     };
     json!({ "priority_group": moved(&map.priority_group), "queue": moved(&map.queue) })
+}
+
+/// The peak rates of a port's queues, by priority.
+pub(super) fn peak_rates_json(port: &PortSettings) -> Value {
+    let peaks = Priority::all().zip(port.peak_rates);
+    peaks
+        .filter_map(|(priority, peak)| {
+            let PeakRate { rate, burst_bytes } = peak?;
+            let peak = json!({ "peak_rate_bps": rate.bps(), "peak_burst_bytes": burst_bytes });
+            Some((priority.to_string(), peak))
+        })
+        .collect()
 }
 
 /// The watchdog of a port.

@@ -29,7 +29,7 @@ fn viqs(config: &SwitchConfig) -> impl Iterator<Item = (&str, usize, ViqSettings
 fn division(config: &SwitchConfig) -> Division {
     let buffer = &config.settings.buffer;
     let reserved = viqs(config).map(|(_, _, viq)| u64::from(viq.reserved_bytes)).sum();
-    let headroom = viqs(config).map(|(_, _, viq)| u64::from(viq.headroom_bytes)).sum();
+    let headroom = config.settings.headroom_bytes();
     let lossy = buffer.lossy_bytes;
     let shared = buffer.size_bytes.saturating_sub(reserved + headroom + lossy);
     Division { reserved, headroom, lossy, shared }
@@ -69,6 +69,7 @@ fn as_text(config: &SwitchConfig) -> String {
         show_size(division.lossy),
         show_size(division.shared)
     ));
+    lines.extend(lossless_report::headroom_line(&config.settings));
     lines.extend(lossless_report::lines(config));
     lines.extend(lossless_report::gap_line(config, lossless_report::measure_gap()));
     lines.extend(config.lldp.as_ref().map(lldp));
@@ -163,6 +164,7 @@ fn as_json(config: &SwitchConfig) -> Value {
             "mac": settings.mac.to_string(),
             "trust": classes::trust_json(&port.trust),
             "qos_map": classes::qos_map_json(port.qos_map.as_deref(), &config.tag_map),
+            "shaper": classes::peak_rates_json(settings),
             "watchdog": classes::watchdog_json(settings.watchdog),
             "lossless": lossless.collect::<Vec<_>>(),
             "promise": port.promise.as_ref().map(|promise| json!({
@@ -186,6 +188,7 @@ fn as_json(config: &SwitchConfig) -> Value {
             "size_bytes": config.settings.buffer.size_bytes,
             "reserved_bytes": division.reserved,
             "headroom_bytes": division.headroom,
+            "headroom_is_shared": config.settings.buffer.headroom_pool_bytes.is_some(),
             "lossy_bytes": division.lossy,
             "shared_bytes": division.shared,
         },

@@ -5,6 +5,7 @@ use super::stats::{AgentStats, BufferStats, FrameTotals, PortStats, TagChange, W
 use agents::host::{AgentCounters, Outcome};
 use config::SwitchConfig;
 use config::switch::Device;
+use dataplane::buffer::Pool;
 use dataplane::counters::{DropReason, PortCounters, Totals};
 use dataplane::host_class::HostClass;
 use dataplane::ids::Priority;
@@ -29,13 +30,16 @@ pub(crate) fn buffer<'a, I: Iterator<Item = &'a Report>>(
     let mut buffer = BufferStats {
         size_bytes: settings.size_bytes,
         lossy_size_bytes: settings.lossy_bytes,
+        headroom_size_bytes: config.settings.headroom_bytes(),
         ..BufferStats::default()
     };
     for report in reports {
-        let (shared, lossy) = (&report.pool.shared, &report.pool.lossy);
+        let Pool { shared, lossy, headroom, .. } = &report.pool;
         buffer.shared_size_bytes = shared.size_bytes;
         buffer.shared_bytes += shared.bytes;
         buffer.shared_peak_bytes += shared.peak_bytes;
+        buffer.headroom_bytes += headroom.bytes;
+        buffer.headroom_peak_bytes += headroom.peak_bytes;
         buffer.lossy_bytes += lossy.bytes;
         buffer.lossy_peak_bytes += lossy.peak_bytes;
     }

@@ -90,7 +90,7 @@ use dataplane::control_rings::{Command, ControlRings};
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority};
 use dataplane::limits::PRIORITIES;
-use dataplane::settings::EcnSettings;
+use dataplane::settings::{EcnSettings, PortSettings};
 use dataplane::time::Instant;
 use events::Events;
 use fleet_status::FleetStatus;
@@ -432,6 +432,21 @@ impl<P: Platform> Control<P> {
         }
     }
 
+    /// Tells the workers what has changed in the peak rates of queues since `old`.
+    fn reload_peak_rates(&mut self, old: &[PortSettings]) {
+        let Self { tables, workers, .. } = self;
+        for (port, (old, new)) in
+            tables.config().ports.iter().zip(old.iter().zip(&tables.config().settings.ports))
+        {
+            for priority in Priority::all() {
+                let peak = new.peak_rates[priority.index()];
+                if peak != old.peak_rates[priority.index()] {
+                    workers.command(port.id, Command::PeakRate(port.id, priority, peak));
+                }
+            }
+        }
+    }
+
     /// Replaces the tables. Returns their number.
     fn replace_tables(&mut self, mut tables: Tables) -> u64 {
         tables.take_neighbors(&self.tables);
@@ -446,6 +461,7 @@ impl<P: Platform> Control<P> {
         self.pin_neighbors(&old.config().neighbors);
         self.reload_sflow(old.config().sflow.as_ref());
         self.reload_ecn(&old.config().settings.ecn);
+        self.reload_peak_rates(&old.config().settings.ports);
         let now = self.platform.now();
         if let Some(lldp) = &mut self.lldp {
             lldp.reload(now, &mut self.tables);

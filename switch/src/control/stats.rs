@@ -39,7 +39,7 @@ pub struct Stats {
     pub epoch: u64,
     /// In the order of their numbers.
     pub ports: Vec<PortStats>,
-    /// Queues that hold frames which the peer has paused.
+    /// Queues that hold frames which the peer has paused, or which wait for the queue's own rate.
     pub waits: Vec<Wait>,
     /// The shared buffer.
     pub buffer: BufferStats,
@@ -331,6 +331,9 @@ pub struct Wait {
     pub bytes: u32,
     /// Nanoseconds for which the peer has paused them without interruption.
     pub paused_for_ns: u64,
+    /// Whether they wait for the queue's own peak rate (`[[shaper]]`), and for no peer.
+    #[serde(default)]
+    pub own_rate: bool,
     /// Their ingress ports.
     pub origins: Vec<Origin>,
     /// Whether there may be more ingress ports: only the first frames of a long queue are examined.
@@ -363,6 +366,12 @@ pub struct BufferStats {
     pub shared_bytes: u64,
     /// The sum over workers of the most that each used at once.
     pub shared_peak_bytes: u64,
+    /// The headroom that lossless priorities may use: a pool, or the sum of each one's own.
+    pub headroom_size_bytes: u64,
+    /// Of that, in use.
+    pub headroom_bytes: u64,
+    /// The sum over workers of the most that each used at once.
+    pub headroom_peak_bytes: u64,
     /// What lossy traffic may hold.
     pub lossy_size_bytes: u64,
     /// Of that, in use.

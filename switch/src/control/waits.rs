@@ -1,17 +1,18 @@
-//! Queues that the peer has paused, and the ingress ports of their frames: the wait-for relation as
-//! far as one switch knows it.
+//! Queues that the peer has paused or that wait for their own peak rate, and the ingress ports of
+//! their frames: the wait-for relation as far as one switch knows it.
 
 use super::stats::{Origin, PortStats, Wait};
 use dataplane::buffer::ViqId;
 use dataplane::limits::PRIORITIES;
 use dataplane::report::PortReport;
 
-/// The queues of `ports` that hold frames and are paused, from what all workers report of them.
+/// The queues of `ports` that hold frames and are paused or wait for their rate, from what all
+/// workers report of them.
 pub(super) fn find(ports: &[PortStats], reports: &[&PortReport]) -> Vec<Wait> {
     let queues = (0..ports.len()).flat_map(|p| (0..PRIORITIES).map(move |priority| (p, priority)));
     let waiting = queues.filter(|&(port, priority)| {
         let queue = &ports[port].queues[priority];
-        queue.rx_paused && queue.veq_frames > 0
+        (queue.rx_paused || queue.peak_limited) && queue.veq_frames > 0
     });
     let wait = |(index, priority): (usize, usize)| {
         // Frames for a port wait at each worker that sends there.
@@ -25,6 +26,7 @@ pub(super) fn find(ports: &[PortStats], reports: &[&PortReport]) -> Vec<Wait> {
             frames: queue.veq_frames,
             bytes: queue.veq_bytes,
             paused_for_ns: queue.rx_paused_for_ns,
+            own_rate: !queue.rx_paused,
             has_more_origins: origins.clone().any(|origins| origins.has_more),
             origins: once_each(origins.flat_map(|origins| origins.viqs().collect::<Vec<_>>()))
                 .into_iter()

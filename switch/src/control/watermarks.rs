@@ -24,7 +24,7 @@ pub(crate) enum WatermarkKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Watermarks {
     /// What lossless priority groups share: the sum over workers.
-    pub ingress_lossless_pool: PoolWatermarks,
+    pub ingress_lossless_pool: LosslessPoolWatermarks,
     /// Lossy traffic: the sum over workers.
     pub ingress_lossy_pool: PoolWatermarks,
     /// In the order of ports and priorities: each that has held anything.
@@ -37,6 +37,17 @@ pub(crate) struct PoolWatermarks {
     /// Bytes of the pool.
     #[serde(rename = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES")]
     pub bytes: u64,
+}
+
+/// Those of the pool of lossless traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LosslessPoolWatermarks {
+    /// Bytes of the pool.
+    #[serde(rename = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES")]
+    pub bytes: u64,
+    /// Bytes of headroom, which may be a pool, too.
+    #[serde(rename = "SAI_BUFFER_POOL_STAT_XOFF_ROOM_WATERMARK_BYTES")]
+    pub headroom_bytes: u64,
 }
 
 /// Watermarks of one port and priority, in bytes, by SONiC's names.
@@ -69,6 +80,7 @@ pub(super) struct WatermarkStore {
 #[derive(Clone, Debug, Default)]
 struct Peaks {
     shared_bytes: u64,
+    headroom_bytes: u64,
     lossy_bytes: u64,
     /// In the order of ports and priorities.
     queues: Vec<QueuePeaks>,
@@ -96,6 +108,7 @@ impl Peaks {
     /// Raises them to the peaks of `stats`.
     fn raise(&mut self, stats: &Stats) {
         self.shared_bytes = self.shared_bytes.max(stats.buffer.shared_peak_bytes);
+        self.headroom_bytes = self.headroom_bytes.max(stats.buffer.headroom_peak_bytes);
         self.lossy_bytes = self.lossy_bytes.max(stats.buffer.lossy_peak_bytes);
         self.queues.resize_with(stats.ports.len() * PRIORITIES, QueuePeaks::default);
         let gauges = stats.ports.iter().flat_map(|port| &port.queues);
@@ -115,6 +128,7 @@ impl WatermarkStore {
         let mut peaks = self.since_start.clone();
         peaks.raise(stats);
         stats.buffer.shared_peak_bytes = peaks.shared_bytes;
+        stats.buffer.headroom_peak_bytes = peaks.headroom_bytes;
         stats.buffer.lossy_peak_bytes = peaks.lossy_bytes;
         let gauges = stats.ports.iter_mut().flat_map(|port| &mut port.queues);
         for (gauges, peaks) in gauges.zip(&peaks.queues) {
@@ -140,7 +154,10 @@ impl WatermarkStore {
             row.group_shared_bytes | row.group_headroom_bytes | row.queue_bytes != 0
         };
         Watermarks {
-            ingress_lossless_pool: PoolWatermarks { bytes: peaks.shared_bytes },
+            ingress_lossless_pool: LosslessPoolWatermarks {
+                bytes: peaks.shared_bytes,
+                headroom_bytes: peaks.headroom_bytes,
+            },
             ingress_lossy_pool: PoolWatermarks { bytes: peaks.lossy_bytes },
             queues: rows.filter(is_used).collect(),
         }

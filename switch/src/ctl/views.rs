@@ -46,10 +46,13 @@ pub(super) fn stats(stats: &Stats) -> String {
         sflow(stats),
         ports,
         format!(
-            "buffer: {} of {} shared bytes (peak {}), {} of {} lossy (peak {})",
+            "buffer: {} of {} shared bytes (peak {}), {} of {} headroom (peak {}), {} of {} lossy (peak {})",
             buffer.shared_bytes,
             buffer.shared_size_bytes,
             buffer.shared_peak_bytes,
+            buffer.headroom_bytes,
+            buffer.headroom_size_bytes,
+            buffer.headroom_peak_bytes,
             buffer.lossy_bytes,
             buffer.lossy_size_bytes,
             buffer.lossy_peak_bytes
@@ -185,6 +188,7 @@ fn moved(port: &PortStats) -> Vec<(&'static str, String)> {
         ("tx_bytes", &port.tx_bytes),
         ("lossless_drops", &port.lossless_drops),
         ("ecn_marked_frames", &port.ecn_marked_frames),
+        ("peak_rate_used_up", &port.peak_rate_used_up),
     ];
     let ones = [
         ("rx_unclassified_frames", port.rx_unclassified_frames),

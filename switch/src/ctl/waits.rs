@@ -1,21 +1,25 @@
-//! `knotless ctl waits`: queues that the peer has paused, and the ingress ports of their frames.
+//! `knotless ctl waits`: queues that the peer has paused or that wait for their own peak rate, and
+//! the ingress ports of their frames.
 
 use crate::control::stats::{Origin, Wait};
 
-/// Each queue that the peer has paused, and the ingress ports of its frames.
+/// Each queue that the peer has paused or its rate holds, and the ingress ports of its frames.
 pub(super) fn text(waits: &[Wait]) -> String {
     if waits.is_empty() {
-        return "no queue is paused by its peer".to_owned();
+        return "no queue is paused by its peer or waits for its own rate".to_owned();
     }
     waits.iter().map(wait).collect::<Vec<_>>().join("\n")
 }
 
 fn wait(wait: &Wait) -> String {
     let Wait { name, priority, frames, bytes, paused_for_ns, .. } = wait;
-    let for_how_long = seconds(*paused_for_ns);
+    let why = if wait.own_rate {
+        "waits for its own peak rate, for no peer".to_owned()
+    } else {
+        format!("paused by the peer for {}", seconds(*paused_for_ns))
+    };
     let mut lines = vec![format!(
-        "port {name} priority {priority}: paused by the peer for {for_how_long}, {frames} frames \
-         ({bytes} bytes) queued; their ingress:"
+        "port {name} priority {priority}: {why}, {frames} frames ({bytes} bytes) queued; their ingress:"
     )];
     lines.extend(wait.origins.iter().map(origin));
     if wait.origins.is_empty() {
@@ -74,8 +78,12 @@ port to-B priority 2: paused by the peer for 3.2 s, 131 frames (131000 bytes) qu
 
         wait.has_more_origins = true;
         let more = format!("{expected}\n  perhaps more ports: only the first frames were examined");
-        assert_eq!(text(&[wait.clone(), wait]), format!("{more}\n{more}"));
-        assert_eq!(text(&[]), "no queue is paused by its peer");
+        assert_eq!(text(&[wait.clone(), wait.clone()]), format!("{more}\n{more}"));
+        let own = Wait { own_rate: true, paused_for_ns: 0, ..wait };
+        let first = "port to-B priority 2: waits for its own peak rate, for no peer, 131 frames (131000 bytes) queued; \
+                     their ingress:\n";
+        assert!(text(&[own]).starts_with(first));
+        assert_eq!(text(&[]), "no queue is paused by its peer or waits for its own rate");
         assert!(
             text(&[Wait::default()]).ends_with("ingress:\n  none: frames of the switch itself")
         );

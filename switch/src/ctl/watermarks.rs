@@ -14,11 +14,13 @@ pub(super) fn as_text(watermarks: &Watermarks) -> String {
         ("queue", |row| row.queue_bytes.to_string()),
     ]);
     let mut pools = numbers(["pool", "bytes"], 1);
-    for (name, pool) in [
-        ("ingress_lossless_pool", watermarks.ingress_lossless_pool),
-        ("ingress_lossy_pool", watermarks.ingress_lossy_pool),
+    let lossless = watermarks.ingress_lossless_pool;
+    for (name, bytes) in [
+        ("ingress_lossless_pool", lossless.bytes),
+        ("its headroom", lossless.headroom_bytes),
+        ("ingress_lossy_pool", watermarks.ingress_lossy_pool.bytes),
     ] {
-        pools.add_row([name.to_owned(), pool.bytes.to_string()]);
+        pools.add_row([name.to_owned(), bytes.to_string()]);
     }
     format!("{queues}\n\n{}", text(&pools))
 }

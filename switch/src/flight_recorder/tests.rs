@@ -142,7 +142,7 @@ fn stalled(at_ms: u64) -> Stats {
             paused: true,
             ..Origin::default()
         }],
-        has_more_origins: false,
+        ..Wait::default()
     }];
     stats
 }

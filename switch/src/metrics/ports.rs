@@ -13,13 +13,16 @@ pub(super) const PRIORITY: [&str; PRIORITIES] = ["0", "1", "2", "3", "4", "5", "
 /// Name, help, and what the family shows of a port.
 type Family<T> = (&'static str, &'static str, fn(&PortStats) -> T);
 
-const BY_PRIORITY: [Family<ByPriority>; 17] = [
+const BY_PRIORITY: [Family<ByPriority>; 18] = [
     ("rx_frames", "Data frames received", |p| p.rx_frames),
     ("rx_bytes", "Bytes of data frames received", |p| p.rx_bytes),
     ("tx_frames", "Data frames sent", |p| p.tx_frames),
     ("tx_bytes", "Bytes of data frames sent", |p| p.tx_bytes),
     ("lossless_drops", "Lossless frames not delivered", |p| p.lossless_drops),
     ("ecn_marked_frames", "Frames marked congestion experienced", |p| p.ecn_marked_frames),
+    ("peak_rate_used_up", "Times that a queue had used up its own peak rate and burst", |p| {
+        p.peak_rate_used_up
+    }),
     ("pfc_tx_xoff", "PFC frames sent that pause", |p| p.pfc.tx_xoff),
     ("pfc_tx_xon", "PFC frames sent that resume", |p| p.pfc.tx_xon),
     ("pfc_rx_xoff", "PFC frames received that pause", |p| p.pfc.rx_xoff),

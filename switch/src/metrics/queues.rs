@@ -9,7 +9,7 @@ use std::fmt;
 /// Name, help, and what the family shows of a queue.
 type Family = (&'static str, &'static str, fn(&QueueGauges) -> Value);
 
-const GAUGES: [Family; 16] = [
+const GAUGES: [Family; 17] = [
     ("viq_bytes", "Bytes in the buffer that this port received", |q| q.viq_bytes.into()),
     ("viq_peak_bytes", "The most of them at once", |q| q.viq_peak_bytes.into()),
     ("headroom_bytes", "Headroom in use", |q| q.headroom_bytes.into()),
@@ -26,6 +26,9 @@ const GAUGES: [Family; 16] = [
     }),
     ("slowed", "Whether the peer limits this port to a rate below its speed", |q| {
         q.rx_slowed.into()
+    }),
+    ("peak_limited", "Whether frames wait because the queue has used up its own peak rate", |q| {
+        q.peak_limited.into()
     }),
     ("stormed", "Whether the watchdog has detected a storm", |q| q.stormed.into()),
     ("peer_paused", "Whether the peer is paused in this priority", |q| q.tx_paused.into()),
@@ -50,7 +53,7 @@ pub(super) fn families(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
 
 /// The edges of the wait-for graph.
 fn waits(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
-    let help = "An ingress port of the frames in a paused queue: 1 if it has paused its peer";
+    let help = "An ingress port of the frames in a queue that waits: 1 if it has paused its peer";
     page.gauge("knotless_queue_wait", help, |samples| {
         for wait in &stats.waits {
             for origin in &wait.origins {

@@ -127,12 +127,15 @@ fn sflow(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
 
 fn gauges(page: &mut Page<'_>, stats: &Stats) -> fmt::Result {
     let (buffer, mbufs) = (&stats.buffer, &stats.mbufs);
-    let gauges: [(&str, &str, u64); 15] = [
+    let gauges: [(&str, &str, u64); 18] = [
         ("epoch", "Version of the tables in use", stats.epoch),
         ("buffer_size_bytes", "Size of the whole buffer", buffer.size_bytes),
         ("buffer_shared_bytes", "Shared buffer in use", buffer.shared_bytes),
         ("buffer_shared_peak_bytes", "The most shared buffer in use", buffer.shared_peak_bytes),
         ("buffer_shared_size_bytes", "Size of the shared buffer", buffer.shared_size_bytes),
+        ("buffer_headroom_bytes", "Headroom in use", buffer.headroom_bytes),
+        ("buffer_headroom_peak_bytes", "The most headroom in use", buffer.headroom_peak_bytes),
+        ("buffer_headroom_size_bytes", "Headroom that can be used", buffer.headroom_size_bytes),
         ("buffer_lossy_bytes", "Buffer in use by lossy traffic", buffer.lossy_bytes),
         ("buffer_lossy_peak_bytes", "The most buffer in use by it", buffer.lossy_peak_bytes),
         ("buffer_lossy_size_bytes", "Buffer limit of lossy traffic", buffer.lossy_size_bytes),

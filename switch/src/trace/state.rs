@@ -64,10 +64,12 @@ fn wait(queue: &mut Queue, port: &PortStats) -> Option<String> {
              frame is treated as [watchdog] says"
         ));
     }
-    gauges.rx_paused.then(|| {
-        format!(
-            "the peer pauses port {name} priority {priority}: the frame waits behind {} frames",
-            gauges.veq_frames
-        )
-    })
+    let why = match (gauges.rx_paused, gauges.peak_limited) {
+        (true, _) => format!("the peer pauses port {name} priority {priority}"),
+        (false, true) => {
+            format!("port {name} priority {priority} has used up its own peak rate")
+        }
+        (false, false) => return None,
+    };
+    Some(format!("{why}: the frame waits behind {} frames", gauges.veq_frames))
 }

@@ -36,6 +36,8 @@ enum Far {
     Switch(String, usize),
     /// A host.
     Host(String),
+    /// Nobody: the queue waits for its own peak rate.
+    OwnRate,
     /// Unknown.
     Unknown,
 }
@@ -59,7 +61,7 @@ pub(crate) struct Waiting {
     pub(crate) frames: u32,
     /// Their bytes.
     pub(crate) bytes: u32,
-    /// Who has paused it: `B:3`, a host's name, or `unknown`.
+    /// Who has paused it: `B:3`, a host's name, `its own rate`, or `unknown`.
     pub(crate) waits_for: String,
 }
 
@@ -139,6 +141,7 @@ impl World {
             waits_for: match far {
                 Far::Switch(name, number) => format!("{name}:{number}"),
                 Far::Host(name) => name.clone(),
+                Far::OwnRate => "its own rate".to_owned(),
                 Far::Unknown => "unknown".to_owned(),
             },
         }
@@ -170,10 +173,16 @@ impl World {
                 return chain;
             }
             passed.push(place);
-            let far = self.far(&switch, wait.port);
+            let far = if wait.own_rate { Far::OwnRate } else { self.far(&switch, wait.port) };
             chain.queues.push(self.waiting(&switch, wait, &far));
             let (name, number) = match far {
                 Far::Switch(name, number) => (name, number),
+                Far::OwnRate => {
+                    chain.end = format!(
+                        "switch {switch} sends from there at the queue's own peak rate ([[shaper]])"
+                    );
+                    return chain;
+                }
                 Far::Host(name) => {
                     chain.end = format!("host {name} pauses: a slow or broken receiver");
                     return chain;
@@ -234,16 +243,14 @@ impl Chain {
 
 impl Waiting {
     fn text(&self) -> String {
-        format!(
-            "{}:{} priority {} waits for {}: {} frames, {} bytes, for {} since {}",
-            self.switch,
-            self.port,
-            self.priority,
-            self.waits_for,
-            self.frames,
-            self.bytes,
-            seconds(self.paused_for_ns),
-            clock(self.since_unix_ms)
-        )
+        let Self { switch, port, priority, waits_for, frames, bytes, .. } = self;
+        let mut text = format!(
+            "{switch}:{port} priority {priority} waits for {waits_for}: {frames} frames, {bytes} bytes"
+        );
+        if self.paused_for_ns > 0 {
+            let (lasts, since) = (seconds(self.paused_for_ns), clock(self.since_unix_ms));
+            text += &format!(", for {lasts} since {since}");
+        }
+        text
     }
 }

@@ -18,8 +18,8 @@ const FULL: f64 = 0.9;
 /// Something that is slow or lossy, or that nothing is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Finding {
-    /// `link_down`, `storm`, `paused`, `link_full`, `pauses_peer`, `drops`, `unresolved` or
-    /// `nothing`.
+    /// `link_down`, `storm`, `paused`, `peak_rate`, `link_full`, `pauses_peer`, `drops`,
+    /// `unresolved` or `nothing`.
     pub(super) kind: &'static str,
     /// The priority, if it is about one.
     pub(super) priority: Option<usize>,
@@ -68,6 +68,7 @@ impl Readings<'_> {
         for priority in (0..PRIORITIES).filter(|it| class.is_none_or(|class| class == *it)) {
             found.extend(pair.storm(priority));
             found.extend(pair.paused(priority));
+            found.extend(pair.peak_rate(priority));
             found.extend(pair.link_full(priority));
             found.extend(pair.pauses_peer(priority));
         }
@@ -193,10 +194,33 @@ impl Pair<'_> {
         format!("; they came in by {}", origins.join(" and by "))
     }
 
+    fn peak_rate(&self, priority: usize) -> Option<Finding> {
+        let queue = &self.now.queues[priority];
+        if !queue.peak_limited || queue.veq_frames == 0 {
+            return None;
+        }
+        let [before, now] = [self.before, self.now].map(|port| port.tx_bytes[priority]);
+        let bps = now.saturating_sub(before) as f64 * 8.0 / self.elapsed_s;
+        let mut text = format!(
+            "port {} priority {priority}: waits for its own peak rate ([[shaper]]), for no peer: it sends {}, and \
+             {} wait ({} frames)",
+            self.name(),
+            rate(bps),
+            size(queue.veq_bytes.into()),
+            queue.veq_frames
+        );
+        text += &self.wait(priority).map_or_else(String::new, |wait| self.origins(wait));
+        let mut found = finding("peak_rate", Some(priority), None, text);
+        found.figures.insert("sent_bps", bps);
+        found.figures.insert("queued_bytes", queue.veq_bytes.into());
+        Some(found)
+    }
+
     fn link_full(&self, priority: usize) -> Option<Finding> {
         let (old, queue) = (&self.before.queues[priority], &self.now.queues[priority]);
         let (bps, speed) = (self.tx_bps(), self.now.speed_bps as f64);
-        if queue.rx_paused || old.veq_frames == 0 || queue.veq_frames == 0 || bps < FULL * speed {
+        let waits = queue.rx_paused || queue.peak_limited;
+        if waits || old.veq_frames == 0 || queue.veq_frames == 0 || bps < FULL * speed {
             return None;
         }
         let text = format!(
@@ -338,8 +362,12 @@ fn finding(
 }
 
 fn wait_text(wait: &Wait) -> String {
+    let Wait { name, priority, .. } = wait;
+    if wait.own_rate {
+        return format!("{name} priority {priority}, which waits for its own peak rate");
+    }
     let lasts = seconds(wait.paused_for_ns);
-    format!("{} priority {}, which its peer has paused for {lasts}", wait.name, wait.priority)
+    format!("{name} priority {priority}, which its peer has paused for {lasts}")
 }
 
 fn ago_text(at: u64) -> String {

@@ -68,7 +68,7 @@ fn paused() -> (Stats, Stats) {
         bytes: 412_000,
         paused_for_ns: 1_500_000_000,
         origins: vec![origin(1, true), origin(2, false)],
-        has_more_origins: false,
+        ..Wait::default()
     }];
     (before, now)
 }
@@ -166,6 +166,24 @@ fn a_link_that_is_down_full_or_without_neighbor_is_said() {
     assert!(found[0].text.contains("the MAC address of 10.0.3.1 is unknown"), "{found:?}");
 }
 
+/// Neither a peer nor the link is the limit: the queue's own rate is.
+#[test]
+fn a_queue_that_waits_for_its_own_rate_is_told_as_such() {
+    let (mut before, mut now) = paused();
+    for stats in [&mut before, &mut now] {
+        stats.ports[2].pfc.rx_paused_ns[3] = 0;
+        let queue = &mut stats.ports[2].queues[3];
+        (queue.rx_paused, queue.peak_limited, queue.veq_frames) = (false, true, 412);
+    }
+    now.ports[2].tx_bytes[3] = 240_000_000;
+    now.waits[0].own_rate = true;
+    let said = say(&before, &now, None, &[]);
+    assert_eq!(said.len(), 1, "{said:?}");
+    let start = "peak_rate: port p3 priority 3: waits for its own peak rate ([[shaper]]), for no peer: it sends \
+                 960.0 Mb/s, and 412 KB wait (412 frames); they came in by p1 priority 3 (300 KB in the buffer)";
+    assert!(said[0].starts_with(start), "{said:?}");
+}
+
 /// A ring of three: port 2 leads to the next one's port 3.
 fn ring() -> World {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/examples/knot/network.toml");
@@ -187,7 +205,7 @@ fn ring() -> World {
                 priority: 1,
                 ..Origin::default()
             }],
-            has_more_origins: false,
+            ..Wait::default()
         }];
         let event = FlightEvent {
             seq: 1,
@@ -234,6 +252,13 @@ fn a_chain_that_ends_says_where() {
     let chain = world.chain("A", 2, None).unwrap();
     assert_eq!((chain.queues.len(), chain.cycle.len()), (3, 0));
     assert_eq!(chain.end, "host HC pauses: a slow or broken receiver");
+    // A queue that its own rate holds waits for no peer.
+    let waits = &mut world.switches.get_mut("C").unwrap().stats.waits;
+    (waits[0].own_rate, waits[0].paused_for_ns) = (true, 0);
+    let chain = world.chain("A", 2, None).unwrap();
+    assert_eq!(chain.end, "switch C sends from there at the queue's own peak rate ([[shaper]])");
+    let last = "C:p2 priority 1 waits for its own rate: 9 frames, 9000 bytes";
+    assert_eq!((chain.lines()[2].as_str(), chain.cycle.len()), (last, 0));
     world.switches.get_mut("C").unwrap().stats.waits.clear();
     let chain = world.chain("A", 2, None).unwrap();
     assert!(chain.end.starts_with("switch C pauses B, and no queue"), "{}", chain.end);

@@ -46,7 +46,7 @@ pub fn run(data: &[u8]) {
 /// Small sizes, so that everything runs full; as `config` would have let them pass.
 fn settings(script: &mut Script<'_>) -> Option<SwitchSettings> {
     let mut settings = RigBuilder::routed(PORTS).settings;
-    let mut committed = 0;
+    let (mut committed, mut headroom) = (0, 0);
     for port in &mut settings.ports {
         for priority in PRIORITIES {
             let reserved_bytes = 1_000 + 8 * u32::from(script.octet()?);
@@ -70,6 +70,7 @@ fn settings(script: &mut Script<'_>) -> Option<SwitchSettings> {
             };
             if priority != 0 {
                 committed += u64::from(reserved_bytes) + u64::from(headroom_bytes);
+                headroom += u64::from(headroom_bytes);
                 port.lossless[usize::from(priority)] = Some(viq);
             }
         }
@@ -78,6 +79,12 @@ fn settings(script: &mut Script<'_>) -> Option<SwitchSettings> {
     settings.buffer.lossy_bytes = 64 * u64::from(script.octet()?);
     let shared_bytes = 64 * u64::from(script.octet()?);
     settings.buffer.size_bytes = committed + settings.buffer.lossy_bytes + shared_bytes;
+    let headroom_pool = script.octet()?;
+    if headroom_pool >= 128 {
+        // Less than what all VIQs may use.
+        let pool_bytes = 64 * u64::from(headroom_pool - 128);
+        settings.buffer.headroom_pool_bytes = Some(pool_bytes.min(headroom));
+    }
     Some(settings)
 }
 
@@ -123,6 +130,7 @@ impl State {
         let (held, in_headroom) = (viq.bytes(), viq.headroom_used_bytes());
         let admission = self.buffer.admit(viq_id(port, priority), cost);
         self.note_headroom(viq_id(port, priority));
+        let left = self.headroom_pool_left();
         let slow = self.slow.entry((port, priority)).or_default();
         match (settings, admission) {
             (_, Ok(())) => {
@@ -135,13 +143,24 @@ impl State {
             (Some(viq), Err(DropReason::HeadroomOverrun)) => {
                 let in_reserve = in_headroom == 0 && held + cost <= viq.reserved_bytes;
                 assert!(!in_reserve, "{cost} bytes do not come into a reserve of {viq:?}");
-                if let Some(since) = slow.since_xoff_bytes {
+                if let Some(since) = slow.since_xoff_bytes
+                    && u64::from(cost) <= left
+                {
                     let promised = viq.headroom_bytes;
                     assert!(since + cost > promised, "{since} + {cost} after XOFF, of {promised}");
                 }
             }
             (viq, other) => panic!("{other:?} of {viq:?}"),
         }
+    }
+
+    /// What all VIQs together may still use of headroom that they share.
+    fn headroom_pool_left(&self) -> u64 {
+        let used = self.slow.keys().map(|&(port, priority)| {
+            u64::from(self.buffer.viq(viq_id(port, priority)).headroom_used_bytes())
+        });
+        let pool_bytes = self.settings.buffer.headroom_pool_bytes;
+        pool_bytes.map_or(u64::MAX, |pool_bytes| pool_bytes - used.sum::<u64>())
     }
 
     /// As the pipeline does after it has charged a VIQ.
@@ -221,6 +240,7 @@ impl State {
         let pool = self.buffer.pool;
         assert!(pool.lossy.bytes <= self.settings.buffer.lossy_bytes);
         assert!(pool.shared.bytes <= pool.shared.size_bytes);
+        let _left = self.headroom_pool_left();
         let of_lossy = |((_, priority), slow): (&(u8, u8), &Slow)| {
             if *priority == 0 { u64::from(slow.bytes()) } else { 0 }
         };

@@ -27,7 +27,7 @@ pub(super) use lldp::{FabricTable, LldpTable};
 pub(super) use port::PortTable;
 pub(super) use queueing::{
     BufferTable, EcnTable, GfcTable, HeadroomTable, InbandTelemetryTable, LosslessTable,
-    SchedulerTable, WatchdogTable,
+    SchedulerTable, ShaperTable, WatchdogTable,
 };
 pub use runtime::{Capabilities, Hugepages, Idle, Seccomp};
 pub(super) use runtime::{
@@ -104,6 +104,9 @@ pub(in crate::switch) struct SwitchFile {
     /// How a port chooses among priorities.
     #[serde(default)]
     pub(in crate::switch) scheduler: SchedulerTable,
+    /// Peak rates of queues, a table for each that has one.
+    #[serde(default)]
+    pub(in crate::switch) shaper: Vec<Spanned<ShaperTable>>,
     /// ECN marking, a table for each priority that marks.
     #[serde(default)]
     pub(in crate::switch) ecn: Vec<Spanned<EcnTable>>,

@@ -1,8 +1,8 @@
 //! How frames are queued, paused, marked and sent: the buffer, the lossless priorities, GFC, the
-//! watchdog, the scheduler and ECN.
+//! watchdog, the scheduler, peak rates and ECN.
 
 use super::Field;
-use crate::fields::{Duration, PriorityField, Size};
+use crate::fields::{Duration, PriorityField, Size, TrafficRate};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -22,6 +22,13 @@ pub(in crate::switch) struct BufferTable {
     pub(in crate::switch) lossy: Field<Size>,
     /// What one lossy queue of a port may hold. Default `"512KB"`, or `lossy` if that is less.
     pub(in crate::switch) lossy_queue: Field<Size>,
+    /// Headroom that the lossless priorities of all ports share (SONiC: shared headroom pool); each
+    /// still uses no more than its own `headroom`. When the pool is used up, frames that were sent
+    /// before a pause took effect are lost. Default: each has its own in full.
+    pub(in crate::switch) headroom_pool: Field<Size>,
+    /// Instead of `headroom_pool`: by how much all headroom together exceeds it; 1 to the number of
+    /// ports.
+    pub(in crate::switch) over_subscribe_ratio: Field<u64>,
 }
 
 /// `[headroom]`: what the default headroom adds to IEEE 802.3's for software at both ends.
@@ -117,6 +124,27 @@ pub(in crate::switch) struct SchedulerTable {
     /// Priorities served before all others, the highest first.
     #[serde(default)]
     pub(in crate::switch) strict: Vec<Spanned<PriorityField>>,
+}
+
+/// `[[shaper]]`: the peak rate of one queue, on every port or on those that it names. Where two
+/// tables have the same priority, the one that names a port is the port's. A lossy queue beyond its
+/// rate fills and drops; a lossless one fills and pauses upstream.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct ShaperTable {
+    /// 0 to 7: the egress priority, which is the queue.
+    pub(in crate::switch) priority: Spanned<PriorityField>,
+    /// Names or numbers of the ports. Default: every port that no other table names for this
+    /// priority.
+    pub(in crate::switch) ports: Field<Vec<Spanned<String>>>,
+    /// The most that the queue sends: bits of frames per second, FCS included, preamble and gap
+    /// not (SONiC's `pir`, times eight). `"200M"`, `"1.5G"`, from 8 to 1.6T.
+    pub(in crate::switch) peak_rate: Spanned<TrafficRate>,
+    /// Bytes that an idle queue may send at once (SONiC's `pbs`), and by which late polls may be
+    /// made up for; less than the port's longest frame counts as one frame. Default: two of the
+    /// port's longest frames, and what the rate sends in 200 us, or in 10 ms behind a device of
+    /// the kernel.
+    pub(in crate::switch) peak_burst: Field<Size>,
 }
 
 /// `[[ecn]]`: marking of one priority by the depth of its egress queue.

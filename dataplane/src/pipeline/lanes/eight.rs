@@ -1,9 +1,10 @@
 //! Reads and classifies the headers of eight frames.
 
 use super::marking::{DEI, PCP, TAGGED};
-use super::{ALL, EIGHTS, LANES, be16, lanes_of, octet, of_lanes};
-use crate::capture::filter::HeaderCompare;
+use super::{ALL, LANES, be16, lanes_of, octet, of_lanes};
+use crate::capture::filter::{BEHIND_HEADER, HeaderPair};
 use crate::frame::{Frame, length_bytes};
+use crate::limits::burst_bits;
 use crate::pipeline::class::Class;
 use crate::snapshot::FastPathPort;
 use crate::wire::parse::{Kind, parse};
@@ -308,61 +309,59 @@ impl Eight {
         self.words[4]
     }
 
-    /// Whether [`Self::lanes_with`] finds any of the first `count` frames. In most bursts it does
-    /// not.
+    /// Bit i is set if frame i, of the first `count`, fulfills one of `compares`, or if these do not
+    /// tell it apart: it is not taken, or not IPv4 without a VLAN tag.
     #[inline(always)]
-    pub(crate) fn any_with(eights: &[Self], count: usize, compares: &[HeaderCompare]) -> bool {
-        let (whole, rest) = eights.split_at((count / LANES).min(eights.len()));
-        let rest = rest.first().filter(|_| !count.is_multiple_of(LANES));
-        let of_rest = rest.map_or(0, |eight| {
-            let (found, is_untold) = Self::found_in(core::slice::from_ref(eight), compares);
-            if is_untold { ALL } else { found.to_bitmask() & ((1 << (count % LANES)) - 1) }
+    pub(crate) fn frames_with<F: Frame>(
+        eights: &[Self],
+        frames: &[F],
+        compares: &[HeaderPair],
+    ) -> u64 {
+        let mut bits = 0;
+        for pair in compares {
+            bits |= if pair.iter().any(|compare| compare.word == BEHIND_HEADER) {
+                Self::found_with::<F, true>(eights, frames, pair)
+            } else {
+                Self::found_with::<F, false>(eights, frames, pair)
+            };
+        }
+        bits & burst_bits(frames.len())
+    }
+
+    /// [`Self::frames_with`] for two compares, and bits without a meaning after the last frame.
+    #[inline(always)]
+    fn found_with<F: Frame, const IS_BEHIND: bool>(
+        eights: &[Self],
+        frames: &[F],
+        [one, other]: &HeaderPair,
+    ) -> u64 {
+        let [one, other] = [one, other].map(|compare| {
+            let (mask, value) = (u32x8::splat(compare.mask), u32x8::splat(compare.value));
+            (compare.word, mask, value)
         });
-        let (found, is_untold) = Self::found_in(whole, compares);
-        of_rest != 0 || is_untold || found.any()
-    }
-
-    /// By lane: all ones if a frame of any of `eights` fulfills one of `compares` or is not taken.
-    /// And whether the compares cannot tell.
-    #[inline(always)]
-    fn found_in(eights: &[Self], compares: &[HeaderCompare]) -> (u32x8, bool) {
-        let (mut found, mut untold) = (u32x8::ZERO, 0);
-        for eight in eights {
-            found |= eight.marking.simd_eq(u32x8::splat(OTHER));
-            untold |= eight.v6 | u32::from(eight.is_tagged);
+        let mut bits = 0;
+        for ((first, eight), frames) in (0..).step_by(LANES).zip(eights).zip(frames.chunks(LANES)) {
+            let behind = if IS_BEHIND { word_behind(frames) } else { u32x8::ZERO };
+            let is_equal = |(word, mask, value): (usize, u32x8, u32x8)| -> u32x8 {
+                let word = if IS_BEHIND && word == BEHIND_HEADER {
+                    behind
+                } else {
+                    eight.words[word.min(WORDS - 1)]
+                };
+                (word & mask).simd_eq(value)
+            };
+            let is_other: u32x8 = eight.marking.simd_eq(u32x8::splat(OTHER));
+            let found = (is_other | is_equal(one) | is_equal(other)).to_bitmask() | eight.v6;
+            let found = if eight.is_tagged { ALL } else { found };
+            bits |= u64::from(found) << first;
         }
-        for &HeaderCompare { word, mask, value } in compares {
-            let word = usize::from(word);
-            if word >= WORDS {
-                return (u32x8::MAX, true);
-            }
-            for eight in eights {
-                let octets: u32x8 = eight.words[word] & u32x8::splat(mask);
-                found |= octets.simd_eq(u32x8::splat(value));
-            }
-        }
-        (found, untold != 0)
+        bits
     }
 
-    /// Leaves the first `count` frames, and takes no other.
-    #[inline(always)]
-    pub(crate) fn keep_first(&mut self, count: usize) {
-        let is_kept = of_lanes(|lane| if lane < count { u32::MAX } else { 0 });
-        self.marking = is_kept.select(self.marking, u32x8::splat(OTHER));
-    }
-
-    /// By eight: the lanes of the frames that fulfill one of `compares`, or that it does not tell
-    /// apart: those that are not taken, or not IPv4 without a VLAN tag.
-    #[inline(always)]
-    pub(crate) fn lanes_with(eights: &[Self; EIGHTS], compares: &[HeaderCompare]) -> [u32; EIGHTS] {
-        core::array::from_fn(|at| {
-            let eight = &eights[at];
-            if eight.is_tagged {
-                return ALL;
-            }
-            let (found, _) = Self::found_in(core::slice::from_ref(eight), compares);
-            found.to_bitmask() | eight.v6
-        })
+    /// Does not take the frames in `lanes`.
+    pub(crate) fn leave_out(&mut self, lanes: u32) {
+        let is_left = of_lanes(|lane| if lanes >> lane & 1 == 1 { u32::MAX } else { 0 });
+        self.marking = is_left.select(u32x8::splat(OTHER), self.marking);
     }
 
     /// The destination address of a frame with IPv6.
@@ -481,4 +480,16 @@ fn checksum_holds(words: [u32x8; 5]) -> u32x8 {
     // The ten halves add up to less than 2^20. Folded once, only 65,535 is a multiple of that.
     let folded: u32x8 = (sum & low) + (sum >> 16);
     folded.simd_eq(low)
+}
+
+/// By lane: the word behind an IPv4 header of 20 octets without a VLAN tag; 0 if there is none.
+#[inline(always)]
+fn word_behind<F: Frame>(frames: &[F]) -> u32x8 {
+    const AT: usize = ethernet::HEADER_BYTES + ipv4::HEADER_BYTES;
+    let mut words = [0; LANES];
+    for (word, frame) in words.iter_mut().zip(frames) {
+        let octets = frame.head().get(AT..AT + 4).and_then(|octets| octets.first_chunk());
+        *word = octets.map_or(0, |&octets| u32::from_le_bytes(octets));
+    }
+    u32x8::new(words)
 }

@@ -1,6 +1,8 @@
-//! Queues that the peer has paused, and the pauses that follow upstream.
+//! Queues that the peer has paused or that wait for their own rate, and the pauses that follow
+//! upstream.
 
 use super::{Rig, bridged};
+use crate::control::protocol::{Reply, Request};
 use crate::control::stats::Origin;
 use dataplane::testing::wire::Udp;
 
@@ -47,4 +49,33 @@ fn a_paused_queue_lists_its_ingress_ports_and_whether_they_pause_their_peers() {
     rig.pause(2, 0);
     rig.turns(4);
     assert_eq!(rig.stats().waits, []);
+}
+
+/// A reload gives a running queue a peak rate: its frames wait for that, and no peer does.
+#[test]
+fn a_queue_that_waits_for_its_own_rate_is_listed_as_one_that_no_peer_pauses() {
+    let text = bridged(3, "");
+    let mut rig = Rig::new(&text);
+    rig.turns(3);
+    rig.arrive(2, &Udp::bridged(2, 1, 0).bytes());
+    rig.turns(3);
+    // A frame of 1,004 octets is 803 ms at 10 kb/s.
+    let shaper = "[[shaper]]\npriority = 3\nports = ['b']\npeak_rate = '10k'\npeak_burst = 0\n";
+    rig.write(&format!("{text}{shaper}"));
+    assert!(matches!(rig.ask(Request::Reload), Reply::Reloaded(_)));
+    load(&mut rig, 1, 9);
+    let stats = rig.stats();
+    let [wait] = &stats.waits[..] else { panic!("one queue: {:?}", stats.waits) };
+    assert_eq!((wait.port, wait.priority, wait.frames), (2, 3, 8));
+    assert_eq!((wait.own_rate, wait.paused_for_ns), (true, 0));
+    let [a] = &wait.origins[..] else { panic!("one port: {:?}", wait.origins) };
+    assert_eq!((a.port, a.paused), (1, true), "its senders are paused");
+    let (port, queue) = (&stats.ports[1], &stats.ports[1].queues[3]);
+    assert_eq!((port.peak_rate_used_up[3], queue.peak_limited), (1, true));
+    rig.write(&text);
+    assert!(matches!(rig.ask(Request::Reload), Reply::Reloaded(_)));
+    rig.turns(4);
+    let stats = rig.stats();
+    assert_eq!((stats.waits.len(), stats.ports[1].tx_frames[3]), (0, 9));
+    rig.assert_balanced();
 }

@@ -86,7 +86,7 @@ fn in_a_knot() -> (Stats, Stats) {
         bytes: 612_000,
         paused_for_ns: 3_210_000_000,
         origins: vec![came_in(1, "h1", 3_100_000_000), came_in(3, "up2", 0)],
-        has_more_origins: false,
+        ..Wait::default()
     }];
     (before, now)
 }

@@ -1,4 +1,5 @@
-//! Queues that the peer has paused, and the ingress ports of their frames.
+//! Queues that the peer has paused or that wait for their own peak rate, and the ingress ports of
+//! their frames.
 
 use super::text::{NOTABLE, Piece, lead, plain, wrap};
 use crate::control::stats::{Origin, Wait};
@@ -9,7 +10,11 @@ use ratatui::text::{Line, Span};
 /// peers for it are highlighted.
 pub(super) fn lines(wait: &Wait, width: usize) -> Vec<Line<'static>> {
     let (bytes, frames) = (number(wait.bytes.into()), number(wait.frames.into()));
-    let paused = format!("paused by the peer for {}", time(wait.paused_for_ns));
+    let paused = if wait.own_rate {
+        "held by its own peak rate".to_owned()
+    } else {
+        format!("paused by the peer for {}", time(wait.paused_for_ns))
+    };
     let mut what = plain(format!("{bytes}B in {frames} frames, "));
     what.push(Span::styled(paused, NOTABLE));
     let mut pieces = vec![what];

@@ -1,0 +1,131 @@
+//! Frames of a routed port that a capture follows through their burst.
+//!
+//! They go the generic path, and their outcomes are [followed](Outcome::followed). So they are in
+//! outcome groups of their own, whose metadata has the capture's mark, and keep their place in the
+//! burst. One that a stage drops or hands to the control thread is in hand meanwhile.
+
+use crate::capture::in_hand::{Followers, InHand};
+use crate::capture::record::Kind;
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::frame::Frame;
+use crate::ids::PortId;
+use crate::l2::Vid;
+use crate::limits::BURST_MAX;
+use crate::pipeline::arrival::Arrival;
+use crate::pipeline::captured::is_forwarded;
+use crate::pipeline::lanes::LANES;
+use crate::pipeline::lanes::eight::Eight;
+use crate::pipeline::outcome::Outcome;
+use crate::queue::veq::FrameMeta;
+use crate::snapshot::{PortTables, Snapshot};
+use crate::worker::Core;
+
+impl<D: Device, V: Driver> Core<D, V> {
+    /// Bit i is set if frame i of the burst in `self.rx`, whose headers the fast path has read, is
+    /// followed. With most filters the headers tell most frames that do not match.
+    #[inline(never)]
+    pub(super) fn followed_of_burst(&self, port: PortId) -> u64 {
+        let Some(capture) = self.accounting.capture.as_deref() else { return 0 };
+        let Some(compares) = capture.header_compares(port) else {
+            return capture.to_follow(port, &self.rx);
+        };
+        let may_match = Eight::frames_with(&self.lanes.eights, &self.rx, compares);
+        if may_match == 0 { 0 } else { self.matching(may_match) }
+    }
+
+    /// The bits of the frames that match, among those whose bits are set.
+    #[inline(never)]
+    fn matching(&self, mut bits: u64) -> u64 {
+        let Some(capture) = self.accounting.capture.as_deref() else { return 0 };
+        for at in frames_of(bits) {
+            let frame = &self.rx[at];
+            if !capture.matches(frame.head(), frame.len()) {
+                bits &= !(1 << at);
+            }
+        }
+        bits
+    }
+
+    /// Routes the burst in `self.rx`, whose headers are read and whose MAC control frames are
+    /// obeyed, and follows the frames whose bits are set in `followed`.
+    #[inline(never)]
+    pub(super) fn route_followed(
+        &mut self,
+        snapshot: &Snapshot,
+        port: (&PortTables, Option<Vid>),
+        arrival: Arrival,
+        followed: u64,
+    ) {
+        for at in frames_of(followed) {
+            self.lanes.eights[at / LANES].leave_out(1 << (at % LANES));
+        }
+        self.with_capture(|core, capture| {
+            if capture.wants(Kind::In) {
+                for at in frames_of(followed) {
+                    let frame = &core.rx[at];
+                    if let Some(record) = core.arrival_of(snapshot, frame, arrival) {
+                        capture.arrives(at, record, frame);
+                    }
+                }
+            }
+        });
+        self.route_read::<true>(snapshot, port, arrival, followed);
+        self.record_arrivals(arrival.slot);
+    }
+
+    /// The frames of the burst have these outcome groups.
+    #[inline(never)]
+    pub(super) fn note_followed(&mut self, group_of: &[u8; BURST_MAX]) {
+        let Self { accounting, outcomes, .. } = self;
+        let Some(capture) = accounting.capturing() else { return };
+        capture.go(|at| {
+            let outcome = outcomes.groups[usize::from(group_of[at])].outcome;
+            let mut in_hand = InHand::default();
+            if outcome.is_forward() {
+                is_forwarded(&mut in_hand, outcome);
+            }
+            (outcome.key(), in_hand)
+        });
+    }
+
+    /// Marks the metadata of a group of followed frames.
+    #[inline(never)]
+    pub(super) fn mark_followed(&mut self, meta: &mut FrameMeta) {
+        if let Some(capture) = self.accounting.capturing() {
+            capture.mark(meta);
+        }
+    }
+
+    /// Calls `go` for a frame with this outcome, which is in hand meanwhile if it is followed.
+    #[inline(always)]
+    pub(super) fn take_along(&mut self, outcome: Outcome, go: impl FnOnce(&mut Self)) {
+        let is_followed = outcome.is_followed();
+        if is_followed {
+            let followers = Followers { capture: true, sampling: false };
+            self.accounting.in_hand = InHand::new(followers);
+        }
+        go(self);
+        if is_followed {
+            self.put_back(outcome);
+        }
+    }
+
+    /// The frame in hand, which has this outcome, has ended or is in a queue.
+    #[cold]
+    fn put_back(&mut self, outcome: Outcome) {
+        let in_hand = core::mem::take(&mut self.accounting.in_hand);
+        if let Some(capture) = self.accounting.capturing() {
+            capture.has_ended(outcome.key(), in_hand);
+        }
+    }
+}
+
+/// The indexes of the frames whose bits are set, the lowest first.
+fn frames_of(mut bits: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let at = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (at < BURST_MAX).then_some(at)
+    })
+}
