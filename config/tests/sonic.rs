@@ -237,7 +237,8 @@ fn what_comes_near_is_approximated_on_demand_and_said() {
 /// A size of the pool of headroom goes before a ratio, and both are exact.
 #[test]
 fn shared_headroom_is_a_pool() {
-    let ratio = "\"DEFAULT_LOSSLESS_BUFFER_PARAMETER\": { \"AZURE\": { \"over_subscribe_ratio\": \"2\" } },\n  \"PORT\":";
+    let ratio = r#""DEFAULT_LOSSLESS_BUFFER_PARAMETER": {
+        "AZURE": { "over_subscribe_ratio": "2" } }, "PORT":"#;
     let with_ratio = EXACT.replacen("\"PORT\":", ratio, 1);
     let own = switch(&import(EXACT, false).unwrap().text).settings;
     let half = switch(&import(&with_ratio, false).unwrap().text).settings;

@@ -184,7 +184,7 @@ fn a_flood_at_the_switchs_own_address_keeps_no_session_away() {
     let said = lab.host(1).run("iperf3", arguments).success();
     let report: Value = serde_json::from_str(&said).expect("iperf3 writes JSON");
     // The client ends when its socket has taken the last octet, and then the server reads no more.
-    // What is still in their two sockets, which Linux makes twice as large as asked, is not counted.
+    // What is still in their sockets, which Linux makes twice as large as asked, does not count.
     let received = report["end"]["sum_received"]["bytes"].as_u64().expect("the server reports");
     assert!(received >= (1 << 20) - 2 * (128 << 10), "{said}");
     server.end(PATIENCE).success();

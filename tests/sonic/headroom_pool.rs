@@ -1,5 +1,5 @@
-//! The headroom of all priority groups together: each its own, so that the pool is as large as their
-//! sum, SONiC's with an over-subscription of one; and half of that for all of them.
+//! The headroom of all priority groups together: each its own, so that the pool is as large as
+//! their sum, SONiC's with an over-subscription of one; and half of that for all of them.
 
 use crate::dut::{self, Dut, LOSSLESS, POOL, PROFILE, cost, received};
 use crate::model::{Charge, Mmu};

@@ -45,7 +45,7 @@ impl Pool {
     }
 
     /// Whether lossless VIQs share their headroom.
-    pub const fn shares_headroom(&self) -> bool {
+    pub(crate) const fn shares_headroom(&self) -> bool {
         self.headroom.size_bytes != u64::MAX
     }
 

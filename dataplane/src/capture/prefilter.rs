@@ -55,8 +55,8 @@ struct Paths {
     all: ArrayVec<Path, PATHS_MAX>,
 }
 
-/// A compare of a word of an IPv4 header of 20 octets, or of the first behind it, where the ports of
-/// UDP and TCP are. It is for the fast path, which has the header's words in vectors.
+/// A compare of a word of an IPv4 header of 20 octets, or of the first behind it, where the ports
+/// of UDP and TCP are. It is for the fast path, which has the header's words in vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderCompare {
     /// Which word: 0 to 4, or [`BEHIND_HEADER`].

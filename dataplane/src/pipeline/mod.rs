@@ -18,7 +18,8 @@
 //! | dispatch: to the transmit batch, a queue or another worker | [`dispatch`] |
 //! | end: drop, hand to the control thread, consume | [`ends`] |
 //! | wait for the next hop, lossless frames only | [`next_hop`] |
-//! | while a client captures: what matches, one by one or in its burst | [`captured`], [`followed`] |
+//! | while a client captures: what matches, one by one | [`captured`] |
+//! | the same in its burst, at a routed port | [`followed`] |
 
 pub(crate) mod admit;
 pub(crate) mod arrival;

@@ -309,8 +309,8 @@ impl Eight {
         self.words[4]
     }
 
-    /// Bit i is set if frame i, of the first `count`, fulfills one of `compares`, or if these do not
-    /// tell it apart: it is not taken, or not IPv4 without a VLAN tag.
+    /// Bit i is set if frame i fulfills one of `compares`, or if these do not tell it apart: it is
+    /// not taken, or not IPv4 without a VLAN tag.
     #[inline(always)]
     pub(crate) fn frames_with<F: Frame>(
         eights: &[Self],
