@@ -49,6 +49,11 @@ impl Running {
         fs::read_to_string(&self.stderr).expect("it is there from the start")
     }
 
+    /// What it has written to stdout so far.
+    pub(crate) fn said(&self) -> String {
+        fs::read_to_string(&self.stdout).expect("it is there from the start")
+    }
+
     /// Waits until it has written `text` to stderr.
     pub(crate) fn wait_for(&mut self, text: &str) {
         let asked = Instant::now();
