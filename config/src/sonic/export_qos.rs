@@ -128,8 +128,7 @@ fn maps(tables: &mut Tables, config: &SwitchConfig, classes: &Classes<'_>) {
 fn pools(tables: &mut Tables, config: &SwitchConfig, lossless: u8) {
     let buffer = &config.settings.buffer;
     let lossy = buffer.lossy_bytes;
-    let headroom: u64 = viqs(config).map(|viq| u64::from(viq.headroom_bytes)).sum();
-    let headroom = buffer.headroom_pool_bytes.unwrap_or(headroom);
+    let headroom = config.settings.headroom_bytes();
     let pool = |tables: &mut Tables, name: &str, kind: &str, size: u64| {
         tables.set("BUFFER_POOL", name, "type", kind);
         tables.set("BUFFER_POOL", name, "mode", "dynamic");
@@ -158,10 +157,6 @@ fn pools(tables: &mut Tables, config: &SwitchConfig, lossless: u8) {
     if buffer.partition_bytes.is_some() {
         tables.refuse("[ttl]", "SONiC has one pool for all lossless priorities");
     }
-}
-
-fn viqs(config: &SwitchConfig) -> impl Iterator<Item = &ViqSettings> {
-    config.settings.ports.iter().flat_map(|port| port.lossless.iter().flatten())
 }
 
 fn qos_map(tables: &mut Tables, config: &SwitchConfig, port: &PortConfig, name: &str, map: &str) {

@@ -234,8 +234,7 @@ fn queues(text: &mut Text, model: &Model) {
         text.head("[[shaper]]", &shaper.from);
         text.say(format!("priority = {}", shaper.priority), &shaper.from);
         if !shaper.ports.is_empty() {
-            let ports: Vec<String> = shaper.ports.iter().map(|port| quote(port)).collect();
-            text.say(format!("ports = [{}]", ports.join(", ")), &shaper.from);
+            text.say(format!("ports = {}", names(&shaper.ports)), &shaper.from);
         }
         let rate = show_rate(shaper.rate.value.saturating_mul(8));
         text.say(format!("peak_rate = {}", quote(&rate)), &shaper.rate.from);

@@ -139,7 +139,7 @@ fn check_sum(
     buffer: &BufferSettings,
 ) -> Result<u64, ConfigError> {
     let reserves: u64 = viqs(ports).map(|viq| u64::from(viq.reserved_bytes)).sum();
-    let headrooms: u64 = viqs(ports).map(|viq| u64::from(viq.headroom_bytes)).sum();
+    let headrooms: u64 = ports.iter().map(|port| port.settings.headroom_bytes()).sum();
     let headrooms = buffer.headroom_pool_bytes.unwrap_or(headrooms);
     let promised = reserves + headrooms + buffer.lossy_bytes;
     if promised <= buffer.size_bytes {

@@ -17,9 +17,9 @@ pub(super) fn build(
     ports: &[PortDraft<'_>],
 ) -> Result<Option<u64>, ConfigError> {
     let viqs = ports.iter().flat_map(|port| port.settings.lossless.iter().flatten());
-    let headrooms: Vec<u64> = viqs.map(|viq| u64::from(viq.headroom_bytes)).collect();
-    let all: u64 = headrooms.iter().sum();
-    let largest = headrooms.into_iter().max().unwrap_or_default();
+    let headrooms = viqs.map(|viq| u64::from(viq.headroom_bytes));
+    let largest = headrooms.max().unwrap_or_default();
+    let all: u64 = ports.iter().map(|port| port.settings.headroom_bytes()).sum();
     let (bytes, span) = match (&table.headroom_pool, &table.over_subscribe_ratio) {
         (None, None) => return Ok(None),
         (Some(_), Some(ratio)) => {

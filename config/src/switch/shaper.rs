@@ -7,14 +7,12 @@ use crate::source::Source;
 use crate::units::show_size;
 use dataplane::ids::Priority;
 use dataplane::limits::PRIORITIES;
-use dataplane::queue::shaper::PeakRate;
+use dataplane::queue::shaper::{FCS_BYTES, PeakRate};
 use dataplane::time::Speed;
 use std::ops::RangeInclusive;
 use toml::Spanned;
 
 const RATES: RangeInclusive<u64> = 8..=1_600_000_000_000;
-/// FCS.
-const FCS_BYTES: u64 = 4;
 /// For how long a worker may be away from a port, and behind a device of the kernel, without
 /// costing a queue its rate.
 const CATCH_UP_NS: u64 = 200_000;
@@ -88,7 +86,8 @@ fn peak(table: &ShaperTable, port: &PortDraft<'_>) -> PeakRate {
             let is_kernel = port.config.device.kind().is_kernel();
             let late_ns = if is_kernel { KERNEL_CATCH_UP_NS } else { CATCH_UP_NS };
             let late = u128::from(bps) * u128::from(late_ns) / 8_000_000_000;
-            u64::try_from(late).unwrap_or(u64::MAX) + 2 * (port.frame_bytes() + FCS_BYTES)
+            u64::try_from(late).unwrap_or(u64::MAX)
+                + 2 * (port.frame_bytes() + u64::from(FCS_BYTES))
         },
         |field| field.get_ref().0,
     );

@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use arrayvec::ArrayVec;
 
-/// What is known of a frame whose end is recorded.
+/// The key of a frame of which it is known what became of it.
 const ENDED: u64 = u64::MAX;
 
 /// A frame that has arrived.

@@ -15,7 +15,7 @@ use crate::limits::PRIORITIES;
 use crate::time::{Instant, Speed};
 
 /// Octets of a frame that its length here does not count: the FCS.
-const FCS_BYTES: u32 = 4;
+pub const FCS_BYTES: u32 = 4;
 /// An octet, in 10^-9 bits: what a rate of 1 bit/s pays for in a nanosecond.
 const NANOBITS_PER_BYTE: u128 = 8 * 1_000_000_000;
 

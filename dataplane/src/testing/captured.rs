@@ -59,9 +59,7 @@ impl Captured {
             (0x06, 0, 0, 1),
             (0x06, 0, 0, 0),
         ];
-        let filter = filter(&TO_PORT_2);
-        assert!(filter.header_compares().is_some());
-        Self::with(worker, Some(filter))
+        Self::by_header(worker, &TO_PORT_2)
     }
 
     /// The events of IPv6 frames, which no compare of an IPv4 header tells.
@@ -69,9 +67,7 @@ impl Captured {
         // ldh [12]; jeq #0x86dd, else end; ret #1; end: ret #0
         const V6: [(u16, u8, u8, u32); 4] =
             [(0x28, 0, 0, 12), (0x15, 0, 1, 0x86DD), (0x06, 0, 0, 1), (0x06, 0, 0, 0)];
-        let filter = filter(&V6);
-        assert!(filter.header_compares().is_some());
-        Self::with(worker, Some(filter))
+        Self::by_header(worker, &V6)
     }
 
     /// The events of UDP in IPv4 from one port, which is behind the header.
@@ -88,7 +84,12 @@ impl Captured {
             (0x06, 0, 0, 1),
             (0x06, 0, 0, 0),
         ];
-        let filter = filter(&PORT);
+        Self::by_header(worker, &PORT)
+    }
+
+    /// The events of frames that match a program of which the fast path tells most by the header.
+    fn by_header(worker: &mut Worker<TestDevice>, program: &[(u16, u8, u8, u32)]) -> Self {
+        let filter = filter(program);
         assert!(filter.header_compares().is_some());
         Self::with(worker, Some(filter))
     }
