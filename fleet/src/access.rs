@@ -6,7 +6,7 @@ use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 /// How long a request may take.
 const REQUEST_MAX: Duration = Duration::from_secs(5);
@@ -14,6 +14,8 @@ const REQUEST_MAX: Duration = Duration::from_secs(5);
 const CONNECT_MAX: Duration = Duration::from_secs(2);
 /// How long a member may take to be reached; then another one is tried.
 const REACH_MAX: Duration = Duration::from_secs(2);
+/// How long after all members were tried in vain they are tried again.
+const RETRY: Duration = Duration::from_millis(300);
 /// A key that is read to see whether a member answers; nobody writes it.
 const PROBE: &str = "/knotless";
 /// How often a connection is checked, and how long the answer may take: a member that is cut off
@@ -64,6 +66,21 @@ impl Access {
             }
         }
         Err(StoreError::Silent)
+    }
+
+    /// [`Access::connect`], again and again while no member answers: whoever lost the leader
+    /// elects another one first, which takes seconds.
+    ///
+    /// # Errors
+    /// As [`Access::connect`]; that no member answers, once `patience` is over.
+    pub async fn connect_within(&self, patience: Duration) -> Result<Channel, StoreError> {
+        let until = Instant::now() + patience;
+        loop {
+            match self.connect().await {
+                Err(StoreError::Silent) if Instant::now() < until => sleep(RETRY).await,
+                answered => return answered,
+            }
+        }
     }
 
     fn options(&self) -> Result<ConnectOptions, StoreError> {

@@ -74,7 +74,7 @@ pub async fn run<S: Switch>(
     }
 }
 
-/// What is wanted of a switch, with the rules, from a store that answers.
+/// What is wanted of a switch, with the rules, from a store that answers within `patience`.
 ///
 /// # Errors
 /// The store does not answer, or has no such rules.
@@ -82,8 +82,9 @@ pub async fn wanted(
     access: &Access,
     network: &str,
     name: &str,
+    patience: Duration,
 ) -> Result<Option<(Want, String)>, StoreError> {
-    let channel = access.connect().await?;
+    let channel = access.connect_within(patience).await?;
     let mut store = Store::new(&channel, network);
     let key = store.keys.want(name);
     let answer = store.client.get(key.as_str(), None).await?;

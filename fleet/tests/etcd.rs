@@ -181,6 +181,28 @@ async fn without_the_store_switches_stay_and_with_it_they_converge() {
     assert_eq!((model.hash().as_ref(), model.0.lock().unwrap().applied), (hashes.get("s1"), 3));
 }
 
+/// Two of three members are gone, so there is no leader: to connect is in vain, until one is back and
+/// a leader is elected.
+#[tokio::test]
+async fn a_store_without_a_leader_is_waited_for() {
+    let mut cluster = Cluster::start(3);
+    let access = cluster.access();
+    cluster.kill(0);
+    cluster.kill(1);
+    assert!(matches!(access.connect().await, Err(StoreError::Silent)));
+    let (waiting, began) = (access.connect_within(PATIENCE), Instant::now());
+    let back = async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        cluster.restart(0);
+    };
+    let (connected, ()) = tokio::join!(waiting, back);
+    assert!(connected.is_ok(), "{:?} after {:?}", connected.err(), began.elapsed());
+    assert!(began.elapsed() >= Duration::from_secs(3));
+    cluster.kill(0);
+    let brief = Duration::from_millis(100);
+    assert!(matches!(access.connect_within(brief).await, Err(StoreError::Silent)));
+}
+
 #[tokio::test]
 async fn of_two_operators_one_is_refused() {
     let cluster = Cluster::start(1);

@@ -1,5 +1,6 @@
 """Three members of etcd, each in a namespace of its own, on the network that switches are managed by."""
 
+import json
 import subprocess
 
 from common.lab import Failed, Lab
@@ -67,6 +68,16 @@ class Store:
         ]
         name = f"etcd{member}-{len(self.lab.processes)}"
         self.processes[member] = self.lab.start(command, f"etcd{member}", name)
+
+    def leader(self) -> int:
+        """The member that leads."""
+        command = ["env", "ETCDCTL_API=3", "etcdctl", "--endpoints", ",".join(urls()),
+                   "endpoint", "status", "--write-out", "json"]
+        members = json.loads(self.lab.run(command, MANAGER))
+        for row in members:
+            if row["Status"]["leader"] == row["Status"]["header"]["member_id"]:
+                return urls().index(row["Endpoint"])
+        raise Failed("etcd has no leader")
 
     def kill(self, member: int):
         """A power cut."""

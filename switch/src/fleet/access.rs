@@ -3,8 +3,13 @@
 use super::Failure;
 use clap::Args;
 use config::switch::is_network_name;
-use fleet::{Access, Store};
+use fleet::{Access, Channel, Store};
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a command tries a store that does not answer. A store that has lost its leader elects
+/// another one within seconds.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where the store is, and as whom.
 #[derive(Clone, Debug, Args)]
@@ -48,7 +53,7 @@ fn network(word: &str) -> Result<String, String> {
 
 impl AccessArgs {
     /// As the client takes it.
-    pub(super) fn access(&self) -> Access {
+    fn access(&self) -> Access {
         Access {
             endpoints: self.etcd.clone(),
             ca: self.ca.clone(),
@@ -59,6 +64,20 @@ impl AccessArgs {
 
     /// The store of the network.
     pub(super) async fn store(&self) -> Result<Store, Failure> {
-        Ok(Store::new(&self.access().connect().await?, &self.network))
+        self.store_within(PATIENCE).await
+    }
+
+    /// The store of the network, which is tried for `patience` if it does not answer.
+    pub(super) async fn store_within(&self, patience: Duration) -> Result<Store, Failure> {
+        Ok(Store::new(&self.channel_within(patience).await?, &self.network))
+    }
+
+    /// A connection to the store.
+    pub(super) async fn channel(&self) -> Result<Channel, Failure> {
+        self.channel_within(PATIENCE).await
+    }
+
+    async fn channel_within(&self, patience: Duration) -> Result<Channel, Failure> {
+        Ok(self.access().connect_within(patience).await?)
     }
 }

@@ -51,7 +51,7 @@ pub(super) async fn run(access: &AccessArgs, arguments: &InitArgs) -> Result<Ans
             ..Default::default()
         });
     }
-    let channel = access.access().connect().await?;
+    let channel = access.channel().await?;
     let mut store = Store::new(&channel, &access.network);
     store.put_rules(&world.texts).await?;
     store.init(&files, baseline.as_ref()).await?;

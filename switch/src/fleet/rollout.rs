@@ -52,7 +52,7 @@ pub(super) async fn begin(
     arguments: &RolloutArgs,
     is_json: bool,
 ) -> Result<Answer, Failure> {
-    let mut store = access.store().await?;
+    let mut store = access.store_within(arguments.drive.timeout).await?;
     let head = store.head().await?;
     let revision = arguments.revision.unwrap_or(head.value.latest);
     if revision == 0 {
@@ -70,7 +70,7 @@ pub(super) async fn resume(
     direction: Option<Direction>,
     is_json: bool,
 ) -> Result<Answer, Failure> {
-    let mut store = access.store().await?;
+    let mut store = access.store_within(arguments.timeout).await?;
     let head = store.head().await?;
     let revision = match (&head.value.rollout, head.value.running) {
         (Some(rollout), _) => rollout.revision,
@@ -312,7 +312,7 @@ impl Drive<'_> {
 
     async fn reconnect(&mut self) {
         sleep(RETRY).await;
-        if let Ok(store) = self.access.store().await {
+        if let Ok(store) = self.access.store_within(Duration::ZERO).await {
             self.store = store;
         }
     }

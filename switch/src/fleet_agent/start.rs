@@ -73,7 +73,8 @@ fn wanted(config: &SwitchConfig) -> Result<Option<(Want, String)>, String> {
     let runtime = runtime.map_err(|error| error.to_string())?;
     let access = access(fleet);
     let found = runtime.block_on(async {
-        timeout(fleet.start_wait, session::wanted(&access, &fleet.network, &config.name)).await
+        let patience = fleet.start_wait;
+        timeout(patience, session::wanted(&access, &fleet.network, &config.name, patience)).await
     });
     runtime.shutdown_background();
     match found {
