@@ -185,6 +185,7 @@ fn capture(control: &mut Control, host: u32) -> CaptureReader {
         class: None,
         filter: Some(Filter::new(&program).expect("a sound program")),
         snap_bytes: 128,
+        sample: 1,
     };
     let (capture, reader) = connect_capture(settings, 0, 0, RING_BYTES);
     control.commands.push(Command::Capture(Some(capture))).expect("room for a command");

@@ -60,6 +60,7 @@ pub mod testing;
 pub mod time;
 pub mod ttl_class;
 pub mod tunnel;
+pub mod turns;
 mod unresolved;
 pub mod wire;
 pub mod worker;

@@ -189,6 +189,42 @@ fn a_flow_is_followed_from_port_to_port_and_pauses_are_seen() {
     lab.stop();
 }
 
+/// Distances are uniform in 1 to 2 N - 1, so that of M frames M / N are taken, with the variance
+/// M / (3 N) or less. Six deviations: a wrong failure has a probability of 2e-9.
+#[test]
+fn one_frame_in_n_of_those_that_match_is_followed() {
+    const RATE: f64 = 20.0;
+    let Some(mut lab) = Setup::new().port(1, "trusted = true").start() else { return };
+    lab.host(1).ping("10.1.3.2");
+    let flow =
+        Capture::start(&lab, "sampled", &["--filter", "udp dst port 4791", "--sample", "20"]);
+    let receiver = lab.host(3).recv("");
+    let sent = lab
+        .host(1)
+        .send(
+            "--speed 1G --duration 3s --flow name=three,dst-ip=10.1.3.2,dscp=26,size=500,rate=8M \
+             --flow name=other,dst-ip=10.1.3.2,dst-port=9,dscp=26,size=500,rate=8M",
+        )
+        .report();
+    receiver.report();
+    lab.switch.settled();
+    let packets = flow.stop(&lab, &["knotless.dir", "udp.dstport", "ip.id", "udp.payload"]);
+    let of_dir = |dir: &str| -> Vec<_> {
+        packets.iter().filter(|packet| packet[0] == dir).map(|packet| &packet[1..]).collect()
+    };
+    let (arrivals, departures) = (of_dir("in"), of_dir("out"));
+    assert_eq!(arrivals, departures, "each that is chosen is followed");
+    assert_eq!(packets.len(), 2 * arrivals.len());
+    assert!(packets.iter().all(|packet| packet[1] == "4791"), "{packets:?}");
+    let flow = sent.flows.iter().find(|flow| flow.name == "three").expect("it was sent");
+    let expected = flow.frames as f64 / RATE;
+    let bound = 6.0 * (expected / 3.0).sqrt() + 1.0;
+    assert!(expected > 200.0, "{} frames", flow.frames);
+    let taken = arrivals.len() as f64;
+    assert!((taken - expected).abs() <= bound, "{taken} of {}, not {expected:.0}", flow.frames);
+    lab.stop();
+}
+
 /// A raw request for a capture, whose reply is not waited for.
 fn request(filter: Option<&[[u32; 4]]>, snap: u16) -> Value {
     json!({ "request": "capture", "filter": filter, "snap": snap })

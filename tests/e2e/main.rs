@@ -42,6 +42,7 @@ mod pcbb;
 mod pfc_frames;
 #[path = "../../switch/tests/privilege/mod.rs"]
 mod privilege;
+mod probes;
 mod process;
 mod queues;
 mod raw_frames;

@@ -12,7 +12,8 @@
 //! A frame is matched once, as it was received. From then on it is *captured*: while a stage has it
 //! in hand, `InHand` says so, and in a queue its metadata has a mark ([`Capture::mark`]). So each
 //! end of the frame (out, drop, punt) is recorded whatever the stages have rewritten. Without a
-//! filter every frame is captured, and nothing has to be marked.
+//! filter every frame is captured, and nothing has to be marked. If frames are sampled, some of those
+//! that match are followed, and the others go as if they did not.
 //!
 //! A worker without a capture looks once a burst for one. The ring is bounded: a record that finds
 //! no room is counted and lost, and the worker goes on.
@@ -30,6 +31,7 @@ use crate::ids::{PortId, Priority};
 use crate::limits::{BURST_MAX, burst_bits};
 use crate::queue::veq::FrameMeta;
 use crate::rules::PortSet;
+use crate::turns::Turns;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
@@ -38,6 +40,8 @@ use arrivals::Arrivals;
 use core::sync::atomic::{AtomicU64, Ordering};
 use filter::{Filter, HeaderPair};
 use in_hand::InHand;
+use rand_core::SeedableRng;
+use rand_xoshiro::SplitMix64;
 use record::{Kind, Record};
 use rtrb::{Consumer, RingBuffer};
 use writer::Writer;
@@ -59,6 +63,11 @@ pub struct CaptureSettings {
     pub filter: Option<Filter>,
     /// Bytes captured of a frame, at most.
     pub snap_bytes: u16,
+    /// One in so many of the frames that match is captured, up to [`RATE_MAX`]; 1 is each, and so
+    /// is 0.
+    ///
+    /// [`RATE_MAX`]: crate::turns::RATE_MAX
+    pub sample: u32,
 }
 
 impl CaptureSettings {
@@ -83,6 +92,8 @@ pub struct Capture {
     /// What the metadata of a captured frame has above its priority.
     mark: u8,
     number: u32,
+    /// Whose turn it is, of the frames that match; `None` is each one's.
+    turns: Option<(Turns, SplitMix64)>,
     /// The frames in the stages.
     arrivals: Arrivals,
     offered: ArrayVec<Offered, BURST_MAX>,
@@ -116,10 +127,14 @@ pub fn connect(
     let (ring, reader) = RingBuffer::new(ring_bytes);
     let missed_in_all = Arc::new(AtomicU64::new(0));
     let snap_bytes = usize::from(settings.snap_bytes);
+    // Neither workers nor captures skip alike.
+    let mut rng = SplitMix64::seed_from_u64(u64::from(generation) << 8 | u64::from(worker));
+    let turns = (settings.sample > 1).then(|| (Turns::new(settings.sample, &mut rng), rng));
     let capture = Capture {
         // 0 is no mark.
         mark: generation % (FrameMeta::MARKS - 1) + 1,
         number: 0,
+        turns,
         arrivals: Arrivals::new(snap_bytes),
         offered: ArrayVec::new(),
         offered_bytes: vec![0; snap_bytes * BURST_MAX].into_boxed_slice(),
@@ -137,23 +152,38 @@ impl Capture {
 
     /// Whether all frames are captured.
     pub(crate) const fn takes_all(&self) -> bool {
-        self.settings.filter.is_none()
+        self.settings.filter.is_none() && self.turns.is_none()
     }
 
-    /// Bit i is set if frame i, received at `port`, is to go through the stages by itself.
+    /// Those of the frames whose bits are set, which match, whose turn it is.
+    #[inline]
+    pub(crate) fn take_turns(&mut self, bits: u64) -> u64 {
+        match &mut self.turns {
+            None => bits,
+            Some((turns, rng)) => turns.take_among(bits, rng),
+        }
+    }
+
+    /// Bit i is set if frame i, received at `port`, may have to be followed through the stages:
+    /// whether it is its [turn](Self::take_turns) has not been asked.
     pub(crate) fn to_follow<F: Frame>(&self, port: PortId, frames: &[F]) -> u64 {
+        let is_at = self.settings.is_at(port);
+        // The ends of all frames are recorded without this; only what becomes of them is not known
+        // when they arrive.
+        let is_needed = if self.takes_all() {
+            self.wants(Kind::In) && is_at
+        } else {
+            self.may_end_elsewhere() || is_at
+        };
         match &self.settings.filter {
-            // The ends of a frame are recorded without this; only what becomes of it is not known
-            // when it arrives.
-            None if !self.wants(Kind::In) || !self.settings.is_at(port) => 0,
+            _ if !is_needed => 0,
             None => burst_bits(frames.len()),
-            Some(_) if !self.may_end_elsewhere() && !self.settings.is_at(port) => 0,
             Some(filter) => filter.matching(frames),
         }
     }
 
     /// Compares of which each matching frame of untagged IPv4 that `port` receives fulfills one;
-    /// `None` if such a frame is not told by its header, or all frames are captured or none is.
+    /// `None` if such a frame is not told by its header, or all frames match or none is captured.
     #[inline(always)]
     pub(crate) fn header_compares(&self, port: PortId) -> Option<&[HeaderPair]> {
         let filter = self.settings.filter.as_ref()?;
@@ -169,6 +199,11 @@ impl Capture {
     /// Whether a frame matches.
     pub(crate) fn matches(&self, head: &[u8], frame_bytes: usize) -> bool {
         self.settings.filter.as_ref().is_none_or(|filter| filter.matches(head, frame_bytes))
+    }
+
+    /// Whether a frame that does not come in a burst is captured.
+    pub(crate) fn takes(&mut self, head: &[u8], frame_bytes: usize) -> bool {
+        self.matches(head, frame_bytes) && self.take_turns(1) == 1
     }
 
     /// Whether the frame that a stage has, which is in no queue, is captured.

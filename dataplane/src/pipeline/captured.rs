@@ -51,9 +51,12 @@ impl<D: Device, V: Driver> Core<D, V> {
         let takes_fast_path = self.rx.len() > 1
             && self.ports[arrival.slot].up
             && matches!(mode, Some(PortMode::Routed { .. }));
-        let captured = match self.accounting.capture.as_deref() {
+        let captured = match self.accounting.capture.as_deref_mut() {
             // The fast path asks, once it has read the headers: `followed_of_burst`.
-            Some(capture) if !takes_fast_path || sampled != 0 => capture.to_follow(port, &self.rx),
+            Some(capture) if !takes_fast_path || sampled != 0 => {
+                let matching = capture.to_follow(port, &self.rx);
+                capture.take_turns(matching)
+            }
             _ => 0,
         };
         if captured | sampled == 0 {
@@ -352,7 +355,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     #[cold]
     pub(crate) fn capture_pfc_tx(&mut self, slot: usize, frame: &[u8]) {
         self.with_capture(|core, capture| {
-            if capture.wants(Kind::Pause) && capture.matches(frame, frame.len()) {
+            if capture.wants(Kind::Pause) && capture.takes(frame, frame.len()) {
                 let mut depths = core.depths(slot, None, None);
                 depths.rx_paused_bits = core.ports[slot].receiver.paused_bits();
                 let event = core.event(Kind::Pause, Ending::Sent, slot);
@@ -367,7 +370,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     #[inline]
     pub(crate) fn take_in_hand(&mut self, frame: &D::Frame) {
         if let Some(capture) = self.accounting.capturing() {
-            let capture = capture.matches(frame.head(), frame.len());
+            let capture = capture.takes(frame.head(), frame.len());
             self.accounting.in_hand = InHand::new(Followers { capture, sampling: false });
         }
     }

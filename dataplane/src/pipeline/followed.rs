@@ -25,26 +25,27 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Bit i is set if frame i of the burst in `self.rx`, whose headers the fast path has read, is
     /// followed. With most filters the headers tell most frames that do not match.
     #[inline(never)]
-    pub(super) fn followed_of_burst(&self, port: PortId) -> u64 {
-        let Some(capture) = self.accounting.capture.as_deref() else { return 0 };
+    pub(super) fn followed_of_burst(&mut self, port: PortId) -> u64 {
+        let Some(capture) = self.accounting.capture.as_deref_mut() else { return 0 };
         let Some(compares) = capture.header_compares(port) else {
-            return capture.to_follow(port, &self.rx);
+            let matching = capture.to_follow(port, &self.rx);
+            return capture.take_turns(matching);
         };
         let may_match = Eight::frames_with(&self.lanes.eights, &self.rx, compares);
         if may_match == 0 { 0 } else { self.matching(may_match) }
     }
 
-    /// The bits of the frames that match, among those whose bits are set.
+    /// The bits of the frames that match and have their turn, among those whose bits are set.
     #[inline(never)]
-    fn matching(&self, mut bits: u64) -> u64 {
-        let Some(capture) = self.accounting.capture.as_deref() else { return 0 };
+    fn matching(&mut self, mut bits: u64) -> u64 {
+        let Some(capture) = self.accounting.capture.as_deref_mut() else { return 0 };
         for at in frames_of(bits) {
             let frame = &self.rx[at];
             if !capture.matches(frame.head(), frame.len()) {
                 bits &= !(1 << at);
             }
         }
-        bits
+        capture.take_turns(bits)
     }
 
     /// Routes the burst in `self.rx`, whose headers are read and whose MAC control frames are

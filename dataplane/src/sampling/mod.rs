@@ -1,9 +1,8 @@
 //! Sampling for sFlow: some of the received frames, and dropped frames up to a rate, for a reader
 //! that is no worker.
 //!
-//! A received frame is sampled with a probability of one in N: a random number of frames is
-//! skipped, of mean N, then one is taken (sFlow version 5, section 3.1). What becomes of that
-//! frame is in the sample, because it goes through the stages by itself, as a captured frame does.
+//! A received frame is sampled with a probability of one in N (`turns`). What becomes of that frame
+//! is in the sample, because it goes through the stages by itself, as a captured frame does.
 //!
 //! The ring is bounded: a sample that finds no room is counted and lost, and the worker goes on.
 
@@ -13,26 +12,25 @@ use crate::frame::Frame;
 use crate::ids::PortId;
 use crate::limiter::RateLimiter;
 use crate::time::Instant;
+use crate::turns::Turns;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::sync::atomic::{AtomicU64, Ordering};
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// The longest start of a frame in a sample.
 pub const HEADER_BYTES_MAX: usize = 256;
-/// The largest N of one frame in N.
-pub const RATE_MAX: u32 = 1 << 24;
 /// Samples that the ring of one worker holds: those of a third of a second at 10,000 a second.
 pub const RING_SAMPLES: usize = 4_096;
 
 /// What is sampled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SamplingSettings {
-    /// By port index: one of so many received frames is sampled, up to [`RATE_MAX`]; 0 is none.
+    /// By port index: one of so many received frames is sampled, up to [`RATE_MAX`](crate::turns::RATE_MAX); 0 is none.
     pub rates: Vec<u32>,
     /// Dropped frames a second, at most; 0 is none.
     pub drops_per_second: u32,
@@ -69,9 +67,7 @@ struct Lost {
 /// Received frames of one port.
 #[derive(Clone, Copy, Debug)]
 struct Source {
-    rate: u32,
-    /// The frame to sample next is so many frames away; 1 is the next one.
-    skip: u32,
+    turns: Turns,
     pool: u64,
     missed: u64,
 }
@@ -129,10 +125,7 @@ pub fn connect(
     // Workers that share a port must not skip alike.
     let seed = settings.seed ^ u64::from(worker).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut rng = SplitMix64::seed_from_u64(seed);
-    let source = |&rate: &u32| {
-        let rate = rate.min(RATE_MAX);
-        Source { rate, skip: skip(rate, &mut rng), pool: 0, missed: 0 }
-    };
+    let source = |&rate: &u32| Source { turns: Turns::new(rate, &mut rng), pool: 0, missed: 0 };
     let sampling = Sampling {
         worker,
         header_bytes: usize::from(settings.header_bytes).min(HEADER_BYTES_MAX),
@@ -148,26 +141,13 @@ pub fn connect(
     (Box::new(sampling), SampleReader { ring: reader, lost })
 }
 
-/// How far the next frame to sample is away: 1 to 2 `rate` - 1, each as likely, so `rate` on
-/// average.
-fn skip(rate: u32, rng: &mut SplitMix64) -> u32 {
-    let Some(span) = (2 * rate).checked_sub(1) else { return u32::MAX };
-    let fraction = rng.next_u64() >> 32;
-    1 + u32::try_from((fraction * u64::from(span)) >> 32).unwrap_or(u32::MAX - 1)
-}
-
 impl Sampling {
     /// `frames` frames have come in at `port`, as one burst. Bit i is set if frame i is sampled.
     #[inline]
     pub(crate) fn arrive(&mut self, port: PortId, frames: usize) -> u64 {
         let Some(source) = self.sources.get_mut(port.index()) else { return 0 };
         source.pool += frames as u64;
-        let frames = u32::try_from(frames).unwrap_or(u32::MAX);
-        if source.skip > frames {
-            source.skip -= frames;
-            return 0;
-        }
-        choose(source, frames, &mut self.rng)
+        source.turns.take(frames, &mut self.rng)
     }
 
     /// Keeps a sample of the frame in hand until it is known what becomes of it.
@@ -231,21 +211,6 @@ impl Sampling {
             count(&self.lost.samples);
         }
     }
-}
-
-/// Chooses among `frames` frames, of which at least one is to be sampled.
-#[cold]
-fn choose(source: &mut Source, frames: u32, rng: &mut SplitMix64) -> u64 {
-    let mut bits = 0;
-    while source.skip <= frames {
-        // With a rate of 0 there is nothing to choose; it comes here once in 2^32 frames.
-        if source.rate > 0 {
-            bits |= 1_u64.checked_shl(source.skip - 1).unwrap_or(0);
-        }
-        source.skip = source.skip.saturating_add(skip(source.rate, rng));
-    }
-    source.skip -= frames;
-    bits
 }
 
 /// Counts one more. This worker is the only writer.

@@ -102,6 +102,7 @@ impl Captured {
             class: None,
             filter: filter.clone(),
             snap_bytes: SNAP_BYTES,
+            sample: 1,
         };
         let (capture, reader) = connect(settings, 0, 7, RING_BYTES);
         let _none_before = worker.core.accounting.set_capture(Some(capture));

@@ -23,6 +23,7 @@ use crate::output;
 use crate::stop_flag::StopFlag;
 use clap::Args;
 use config::units::{parse_count, parse_duration_ns};
+use dataplane::turns::RATE_MAX;
 use explain::Explainer;
 use expression::ExpressionError;
 use pcapng::PcapngFile;
@@ -57,6 +58,10 @@ pub struct CaptureArgs {
     /// Bytes to capture of each frame
     #[arg(long, value_name = "BYTES", default_value = "128", value_parser = clap::value_parser!(u16).range(14..=9_728))]
     snap: u16,
+    /// Capture one in N of the frames that match, at random distances, and follow it
+    #[arg(long, value_name = "N", default_value = "1",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(RATE_MAX)))]
+    sample: u32,
     /// End after so many events
     #[arg(long, value_name = "N", value_parser = parse_count)]
     count: Option<u64>,
@@ -123,6 +128,7 @@ fn capture(arguments: &CaptureArgs) -> Result<(), CaptureError> {
         dirs: arguments.dirs.clone(),
         class: arguments.class,
         snap: arguments.snap,
+        sample: arguments.sample,
         filter,
     }))?;
     output::note("capturing");

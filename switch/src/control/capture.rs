@@ -19,6 +19,7 @@ use dataplane::ids::{Priority, Tag};
 use dataplane::limits::FRAME_BYTES_MAX;
 use dataplane::punt::PuntReason;
 use dataplane::rules::PortSet;
+use dataplane::turns::RATE_MAX;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -78,7 +79,7 @@ impl<P: Platform> Control<P> {
     }
 
     fn capture_settings(&self, wanted: &CaptureRequest) -> Result<CaptureSettings, String> {
-        let CaptureRequest { ports, dirs, class, snap, filter } = wanted;
+        let CaptureRequest { ports, dirs, class, snap, sample, filter } = wanted;
         let all = &self.tables.config().ports;
         let mut set = PortSet::EMPTY;
         for name in ports {
@@ -110,6 +111,10 @@ impl<P: Platform> Control<P> {
             class: class.transpose()?,
             filter: filter.transpose()?,
             snap_bytes: (*snap).min(u16::try_from(FRAME_BYTES_MAX).unwrap_or(u16::MAX)),
+            sample: match sample {
+                0..=RATE_MAX => *sample,
+                _ => return Err(format!("one in {sample} is too few; sample up to {RATE_MAX}")),
+            },
         })
     }
 

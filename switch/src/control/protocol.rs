@@ -405,6 +405,9 @@ pub(crate) struct CaptureRequest {
     pub class: Option<u8>,
     /// Bytes of a frame, at most.
     pub snap: u16,
+    /// One in so many of the frames that match is captured; 0 and 1 are each.
+    #[serde(default)]
+    pub sample: u32,
     /// Instructions of classic BPF, each code, jt, jf and k, as `tcpdump -ddd` prints them.
     #[serde(default)]
     pub filter: Option<Vec<(u16, u8, u8, u32)>>,
@@ -552,6 +555,7 @@ mod tests {
                 dirs: vec![CaptureDir::Drop],
                 class: Some(3),
                 snap: 128,
+                sample: 1_000,
                 filter: Some(vec![(6, 0, 0, 1)]),
             }),
             Request::Link { port: "\"".into(), up: true },
