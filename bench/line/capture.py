@@ -10,8 +10,9 @@ its core.
 
 Then a capture of more than 100,000 frames a second as they leave: no event may be missed.
 
-With --before PROGRAM, a program without captures: the two are started in turn, and their rates without a capture
-are compared.
+With --before PROGRAM, a program without captures: both switches are started, on the same core, and stopped and
+continued in turn, a second each. The ratio compares their rates without a capture in two seconds that follow each
+other.
 
 Prints a table, writes target/bench/capture.json, and exits with 1 if a median is below what it must be, or if an
 event was missed. Usage: capture.py [--minutes M] [--window S] [--core C] [--before PROGRAM]
@@ -40,6 +41,8 @@ MUSTS = {"address": 0.95, "port": None, "sampled": None, "before": 0.995}
 # Flow 500 of each port.
 FILTERS = {"address": "dst host 40.1.244.1 or dst host 20.1.244.1", "port": "udp src port 49652"}
 KINDS = ("quiet", "again", "sampled", *FILTERS)
+# The window of a switch that takes turns with another one. Shorter than the machine's moods last.
+TURN_S = 1.0
 # Nobody listens there: what a collector does is not the question.
 SFLOW = """
 [sflow]
@@ -141,22 +144,48 @@ def one_switch(bench: Bench) -> tuple[list[dict], dict, dict]:
     return rounds, events, many
 
 
-def against(bench: Bench, before: pathlib.Path) -> list[float]:
-    """Of each pair of runs: the rate of this program to that of the one before."""
-    ours, ratios = bed.KNOTLESS, []
-    end = time.monotonic() + bench.options.minutes * 60
-    while time.monotonic() < end or len(ratios) < 6:
-        rates = {}
-        for program in (ours, before) if len(ratios) % 2 else (before, ours):
-            bed.KNOTLESS = program
-            process = start_switch(bench, bench.devices("infinite_rx=1"))
-            try:
-                rates[program] = window(bench, Threads(process.pid, [("worker-0",)], [bench.options.core]))[0]
-            finally:
-                stop(process)
-        ratios.append(rates[ours] / rates[before])
-        print(f"pair {len(ratios)}: {ratios[-1]:.4f}", flush=True)
-    bed.KNOTLESS = ours
+class Turns:
+    """A switch that runs only while it is measured, so that another one can have the same core."""
+
+    def __init__(self, options, program: pathlib.Path):
+        self.program = bed.KNOTLESS = program
+        self.bench = Bench(argparse.Namespace(**{**vars(options), "window": TURN_S}))
+        self.process = start_switch(self.bench, self.bench.devices("infinite_rx=1"))
+        self.threads = Threads(self.process.pid, [("worker-0",)], [options.core])
+        self.process.send_signal(signal.SIGSTOP)
+
+    def rate(self) -> float:
+        bed.KNOTLESS = self.program
+        self.process.send_signal(signal.SIGCONT)
+        try:
+            return window(self.bench, self.threads)[0]
+        finally:
+            self.process.send_signal(signal.SIGSTOP)
+
+    def close(self):
+        self.process.send_signal(signal.SIGCONT)
+        stop(self.process)
+        self.bench.close()
+
+
+def against(options, before: pathlib.Path) -> list[float]:
+    """Of each pair of windows: the rate of this program to that of the one before."""
+    ours, ratios, pair = bed.KNOTLESS, [], []
+    end = time.monotonic() + options.minutes * 60
+    try:
+        pair = [Turns(options, ours)]
+        pair.append(Turns(options, before))
+        while time.monotonic() < end or len(ratios) < 6:
+            # Each is first as often as the other.
+            order = pair if len(ratios) % 2 else pair[::-1]
+            rates = {turns: turns.rate() for turns in order}
+            ratios.append(rates[pair[0]] / rates[pair[1]])
+            if len(ratios) % 25 == 0:
+                print(f"{len(ratios)} pairs: {statistics.median(ratios):.4f}", flush=True)
+    finally:
+        for turns in pair:
+            turns.close()
+        bed.KNOTLESS = ours
     return ratios
 
 
@@ -176,7 +205,7 @@ def run(bench: Bench) -> bool:
     rounds, events, many = one_switch(bench)
     ratios = {kind: [of[kind] / of["quiet"] for of in rounds] for kind in KINDS[1:]}
     if bench.options.before:
-        ratios["before"] = against(bench, bench.options.before.resolve())
+        ratios["before"] = against(bench.options, bench.options.before.resolve())
     medians = {kind: statistics.median(of) for kind, of in ratios.items()}
     wrong = judge(medians, many, events)
     print(f"\n{'ratio':12}{'median':>9}{'quartiles':>18}{'range':>18}")
