@@ -181,8 +181,8 @@ async fn without_the_store_switches_stay_and_with_it_they_converge() {
     assert_eq!((model.hash().as_ref(), model.0.lock().unwrap().applied), (hashes.get("s1"), 3));
 }
 
-/// Two of three members are gone, so there is no leader: to connect is in vain, until one is back and
-/// a leader is elected.
+/// Two of three members are gone, so there is no leader: to connect is in vain, until one is back
+/// and a leader is elected.
 #[tokio::test]
 async fn a_store_without_a_leader_is_waited_for() {
     let mut cluster = Cluster::start(3);

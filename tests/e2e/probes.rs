@@ -1,5 +1,5 @@
-//! Probes that follow a class: ping and traceroute with a marking go by the queues of that class, and
-//! show what it waits for and where.
+//! Probes that follow a class: ping and traceroute with a marking go by the queues of that class,
+//! and show how long it waits and where.
 
 use crate::lab::Setup;
 use nix::sys::signal::Signal;
