@@ -208,7 +208,6 @@ fn what_comes_near_is_approximated_on_demand_and_said() {
             "does not move",
         ),
         ("\"pfcwd_sw_enable\": \"3\"", "\"pfcwd_sw_enable\": \"\"", ""),
-        ("\"POLL_INTERVAL\"", "\"BIG_RED_SWITCH\": \"enable\", \"POLL_INTERVAL\"", "at once"),
         ("\"weight\": \"15\"", "\"weight\": \"15\", \"cir\": \"1000\"", "no guaranteed rate"),
         (
             "\"pfc_enable\": \"3\"",
@@ -359,6 +358,23 @@ fn what_differs_by_port_is_a_qos_map() {
     assert!(!import(EXACT, false).unwrap().text.contains("[[qos_map]]"));
 }
 
+/// With a watchdog at the port and without one.
+#[test]
+fn the_big_red_switch_is_imported_exactly_and_comes_back() {
+    let on = "\"BIG_RED_SWITCH\": \"enable\", \"POLL_INTERVAL\"";
+    let on = EXACT.replacen("\"POLL_INTERVAL\"", on, 1);
+    let own = ",\n    \"Ethernet0\": { \"action\": \"forward\", \"detection_time\": \"200\", \
+               \"restoration_time\": \"300\" }";
+    assert!(on.contains(own));
+    let without = on.replacen(own, "", 1);
+    for (text, is_on) in [(EXACT, false), (&on, true), (&without, true)] {
+        let config = switch(&import(text, false).unwrap().text);
+        assert_eq!(config.settings.big_red_switch, is_on, "{text}");
+        let back = export(&config).unwrap().text;
+        assert_same(&config, &switch(&import(&back, false).unwrap().text));
+    }
+}
+
 /// [`EXACT`], where the strict queue of the first port has a scheduler with `fields`.
 fn with_peak_rates(fields: &str) -> String {
     let schedulers =
@@ -483,13 +499,14 @@ fn assert_same(one: &SwitchConfig, other: &SwitchConfig) {
         assert_eq!((port.length, port.trust.by), (same.length, same.trust.by));
         assert_eq!(a.peak_rates, b.peak_rates, "{}", port.name);
     }
-    let SwitchSettings { buffer, scheduler, ecn, .. } = &one.settings;
+    let SwitchSettings { buffer, scheduler, ecn, big_red_switch, .. } = &one.settings;
     let theirs = &other.settings;
     assert_eq!(buffer.lossy_bytes, theirs.buffer.lossy_bytes);
     assert_eq!(buffer.lossy_queue_bytes, theirs.buffer.lossy_queue_bytes);
     assert!(!is_lossless || buffer.size_bytes == theirs.buffer.size_bytes);
     assert!(!is_lossless || one.settings.headroom_bytes() == theirs.headroom_bytes());
     assert_eq!((scheduler.strict_bits, *ecn), (theirs.scheduler.strict_bits, theirs.ecn));
+    assert_eq!(*big_red_switch, theirs.big_red_switch);
     let share = |quanta: [u32; 8]| quanta.map(|quantum| f64::from(quantum) / f64::from(quanta[0]));
     if scheduler.strict_bits & 1 == 0 {
         assert_eq!(share(scheduler.quantum_bytes), share(theirs.scheduler.quantum_bytes));

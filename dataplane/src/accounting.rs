@@ -40,6 +40,8 @@ pub(crate) struct Accounting<F, V> {
     pub(crate) lossy_queue_bytes: u32,
     /// Whether frames are captured or sampled. Looked at once a burst.
     is_observed: bool,
+    /// [`SwitchSettings::big_red_switch`], as it is now.
+    pub(crate) big_red_switch: bool,
     /// The capture of a client, if there is one.
     pub(crate) capture: Option<Box<Capture>>,
     /// What the driver keeps of a turn, and the probe. The probe may be large, so it comes after
@@ -85,6 +87,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             ecn: settings.ecn,
             lossy_queue_bytes: settings.buffer.lossy_queue_bytes,
             is_observed: false,
+            big_red_switch: settings.big_red_switch,
             capture: None,
             sampling: None,
             in_hand: InHand::default(),

@@ -8,6 +8,7 @@ use crate::host_class::HostClass;
 use crate::ids::{PortId, Priority, WorkerId};
 use crate::l2::MacSlice;
 use crate::limits::PUNT_FRAMES;
+use crate::pfc::watchdog::Watchdog;
 use crate::punt::PuntReason;
 use crate::queue::shaper::PeakRate;
 use crate::report::Report;
@@ -61,6 +62,11 @@ pub enum Command<F> {
     /// port's owner. Where other workers send at the port, a queue gets its first peak rate at the
     /// start: what they have queued there would otherwise wait for a grant that does not come.
     PeakRate(PortId, Priority, Option<PeakRate>),
+    /// This watchdog looks after the port from now on, or none. For the port's owner. Storms go on,
+    /// unless there is none.
+    Watchdog(PortId, Option<Box<Watchdog>>),
+    /// Discard all frames of lossless priorities from now on, and obey no pause; or no longer.
+    BigRedSwitch(bool),
     /// Send this frame at this port.
     Send(PortId, F),
     /// Process this frame as if it was just received at this port.

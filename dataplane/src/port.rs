@@ -59,8 +59,8 @@ pub(crate) struct Port<D: Device, V: Driver> {
     /// Priorities that the port's owner, if that is another worker, does not let this worker send,
     /// and those that another worker knows to be paused.
     ungranted_bits: u8,
-    /// Set by the watchdog: priorities whose received pauses are ignored, and priorities whose
-    /// frames are discarded.
+    /// Set by the watchdog and the big red switch: priorities whose received pauses are ignored,
+    /// and priorities whose frames are discarded.
     ignored_bits: u8,
     discarded_bits: u8,
     /// Whether frames may enter the transmit batch on arrival. If not, the batch is empty.
@@ -166,8 +166,8 @@ impl<D: Device, V: Driver> Port<D, V> {
             upstream,
             host_priority: settings.host_priority,
             watchdog: settings.watchdog.map(|settings| Box::new(Watchdog::new(settings))),
-            ignored_bits: 0,
-            discarded_bits: 0,
+            ignored_bits: if switch.big_red_switch { lossless_bits } else { 0 },
+            discarded_bits: if switch.big_red_switch { lossless_bits } else { 0 },
             occupied_bits: 0,
             scheduler: Scheduler::new(&switch.scheduler),
             is_paced: settings.paced,
@@ -318,7 +318,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         if let Some(watchdog) = &mut self.watchdog {
             watchdog.reset();
         }
-        (self.ignored_bits, self.discarded_bits) = (0, 0);
+        self.set_storm_bits(accounting.big_red_switch);
         if up {
             return;
         }

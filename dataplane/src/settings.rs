@@ -38,6 +38,9 @@ pub struct SwitchSettings {
     pub scheduler: SchedulerSettings,
     /// ECN marking, for each egress priority; `None` never marks.
     pub ecn: [Option<EcnSettings>; PRIORITIES],
+    /// Whether all frames of lossless priorities are discarded, and no pause is obeyed (SONiC's big
+    /// red switch).
+    pub big_red_switch: bool,
     /// The MAC table of each worker.
     pub mac_table: MacTableSettings,
     /// In-band telemetry, if packets get it.

@@ -23,8 +23,8 @@ impl Turns {
         Self { rate, skip: skip(rate, rng) }
     }
 
-    /// Bit i is set if it is the turn of the i-th of the next `frames` frames, of which there are at
-    /// most [`BURST_MAX`].
+    /// Bit i is set if it is the turn of the i-th of the next `frames` frames, of which there are
+    /// at most [`BURST_MAX`].
     #[inline]
     pub(crate) fn take(&mut self, frames: usize, rng: &mut SplitMix64) -> u64 {
         let frames = u32::try_from(frames).unwrap_or(u32::MAX);

@@ -3,7 +3,7 @@
 use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::Priority;
-use dataplane::pfc::watchdog::{Action, WatchdogSettings};
+use dataplane::pfc::watchdog::{Action, Watchdog, WatchdogSettings};
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::wire::MacAddress;
 use dataplane::wire::mac_control::{MacControl, Pfc};
@@ -240,4 +240,98 @@ fn the_history_of_pauses_is_exact() {
     pause(&mut rig, 2, 1 << 3, 0xFFFF);
     rig.wait(12);
     assert_eq!(rig.report(2).queues[3].rx_recent_pause_ns, 12, "the one that runs");
+}
+
+/// sonic-swss 1480 and 2402, with the settings themselves: a storm goes on under other ones, and is
+/// over when there is no watchdog.
+#[test]
+fn another_watchdog_during_a_storm_takes_it_over() {
+    let settings =
+        |action| WatchdogSettings { detection_ns: 200 * MS, restoration_ns: 100 * MS, action };
+    let port = dataplane::ids::PortId::from_number(2).unwrap();
+    let set = |rig: &mut Rig, settings: Option<WatchdogSettings>| {
+        rig.command(|| Command::Watchdog(port, settings.map(|it| Box::new(Watchdog::new(it)))));
+        rig.settle();
+    };
+    let mut rig = builder(Action::Alert).build();
+    pause(&mut rig, 2, 1 << 3, 0xFFFF);
+    load(&mut rig, 1, 2, 26, 5);
+    storm(&mut rig, 2, 1 << 3, 201);
+    assert_eq!((left(&mut rig, 2), rig.totals().held), ((0, 0), 5));
+    set(&mut rig, Some(settings(Action::Drop)));
+    assert_eq!((rig.dropped(2, DropReason::Watchdog), rig.totals().held), (5, 0));
+    // 3.4 ms is what is left of the last pause.
+    rig.wait(104 * MS);
+    load(&mut rig, 1, 2, 26, 4);
+    let pfc = rig.report(2).counters.pfc;
+    assert_eq!((left(&mut rig, 2).0, pfc.storms[3], pfc.restored[3]), (4, 1, 1), "the new time");
+
+    storm(&mut rig, 2, 1 << 3, 201);
+    load(&mut rig, 1, 2, 26, 6);
+    set(&mut rig, None);
+    let pfc = rig.report(2).counters.pfc;
+    assert_eq!((pfc.storms[3], pfc.restored[3], rig.report(2).queues[3].stormed), (2, 2, false));
+    pause(&mut rig, 2, 1 << 3, 0xFFFF);
+    load(&mut rig, 1, 2, 26, 7);
+    assert_eq!((left(&mut rig, 2).0, rig.totals().held), (0, 7), "a pause is one again");
+    assert_eq!(rig.totals().dropped, 11);
+}
+
+/// Whatever the watchdog is told to do, and whichever worker owns a port.
+#[test]
+fn the_big_red_switch_drops_what_is_lossless_and_obeys_no_pause() {
+    for sends_for_others in [false, true] {
+        let mut builder = builder(Action::Alert).owned_by(2, 1);
+        builder.sends_for_others = sends_for_others;
+        let mut rig = builder.build();
+        pause(&mut rig, 2, 1 << 3, 0xFFFF);
+        load(&mut rig, 1, 2, 26, 5);
+        rig.command(|| Command::BigRedSwitch(true));
+        rig.settle();
+        assert_eq!(
+            (rig.dropped(2, DropReason::Watchdog), rig.totals().held),
+            (5, 0),
+            "what waited"
+        );
+        load(&mut rig, 1, 2, 26, 60);
+        load(&mut rig, 3, 1, 27, 2);
+        load(&mut rig, 1, 2, 0, 4);
+        let dropped = |rig: &Rig| [1, 2, 3].map(|port| rig.dropped(port, DropReason::Watchdog));
+        assert_eq!(dropped(&rig), [60, 5, 2], "what came");
+        assert_eq!((rig.totals().sent, left(&mut rig, 1)), (4, (0, 0)), "nobody is paused");
+        // A link that comes back changes nothing.
+        let port = dataplane::ids::PortId::from_number(1).unwrap();
+        for up in [false, true] {
+            rig.command(|| Command::Link(port, up));
+            rig.settle();
+        }
+        load(&mut rig, 1, 2, 26, 3);
+        assert_eq!(dropped(&rig), [63, 5, 2]);
+        let storms = [1, 2, 3].map(|port| rig.report(port).counters.pfc.storms);
+        assert_eq!(storms, [[0; 8]; 3], "it is no storm");
+
+        rig.command(|| Command::BigRedSwitch(false));
+        rig.wait(4 * MS);
+        load(&mut rig, 1, 2, 26, 6);
+        pause(&mut rig, 2, 1 << 3, 0xFFFF);
+        load(&mut rig, 1, 2, 26, 7);
+        let totals = rig.totals();
+        let expected = (10, 70, 7);
+        assert_eq!((totals.sent, totals.dropped, totals.held), expected, "a pause is one again");
+    }
+}
+
+#[test]
+fn the_big_red_switch_can_be_on_at_the_start() {
+    let mut builder = RigBuilder::routed(3);
+    builder.settings.big_red_switch = true;
+    let mut rig = builder.build();
+    pause(&mut rig, 2, 1 << 3, 0xFFFF);
+    load(&mut rig, 1, 2, 26, 5);
+    load(&mut rig, 1, 2, 0, 5);
+    assert_eq!((rig.dropped(1, DropReason::Watchdog), left(&mut rig, 2).0), (5, 5));
+    rig.command(|| Command::BigRedSwitch(false));
+    rig.wait(4 * MS);
+    load(&mut rig, 1, 2, 26, 5);
+    assert_eq!((left(&mut rig, 2).0, rig.totals().dropped), (5, 5));
 }

@@ -120,6 +120,7 @@ impl SwitchSpec {
                 fair: self.fair,
             },
             ecn: self.ecn,
+            big_red_switch: false,
             mac_table: MacTableSettings { entries_max: 0, age_ns: 0, hold_ns: 0 },
             telemetry: self.writes_telemetry.then(|| telemetry(common.seed)),
             seed: common.seed,

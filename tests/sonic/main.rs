@@ -31,6 +31,7 @@ mod pfc_xon;
 mod pfcwd;
 mod pfcwd_actions;
 mod pfcwd_all_ports;
+mod pfcwd_big_red_switch;
 mod pfcwd_config;
 mod pfcwd_detect;
 mod pfcwd_restart;

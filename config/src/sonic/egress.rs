@@ -234,11 +234,7 @@ pub(super) fn watchdog(reader: &mut Reader<'_>, model: &mut Model) {
     let db = reader.db;
     let global = db.keys(TABLE).find(|key| key.eq_ignore_ascii_case("global"));
     let big_red = global.and_then(|key| reader.text(TABLE, key, "BIG_RED_SWITCH"));
-    if big_red.is_some_and(|is| is.value == "enable") {
-        let place = Place::new(TABLE, global.unwrap_or_default(), "BIG_RED_SWITCH");
-        let why = "no switch drops all lossless traffic at once";
-        reader.approximate(&place, why, "the watchdog acts where there is a storm");
-    }
+    model.big_red_switch = big_red.filter(|is| is.value == "enable");
     let mut values = Vec::new();
     for port in &mut model.ports {
         let key = db.keys(TABLE).find(|key| names_port(key, &port.name));

@@ -251,8 +251,10 @@ fn queues(text: &mut Text, model: &Model) {
         let pmax = if percent == 100 { "1.0".to_owned() } else { format!("0.{percent:02}") };
         text.say(format!("pmax = {pmax}"), &ecn.pmax.from);
     }
-    if let Some(watchdog) = &model.watchdog {
+    if model.has_watchdog() {
         text.head("[watchdog]", "PFC_WD");
+    }
+    if let Some(watchdog) = &model.watchdog {
         text.say(
             format!("detection_time = \"{}ms\"", watchdog.detection.value),
             &watchdog.detection.from,
@@ -262,6 +264,9 @@ fn queues(text: &mut Text, model: &Model) {
             &watchdog.restoration.from,
         );
         text.quoted("action", &watchdog.action);
+    }
+    if let Some(big_red) = model.big_red_switch.as_ref().filter(|_| model.has_watchdog()) {
+        text.say("big_red_switch = true", &big_red.from);
     }
 }
 
@@ -319,7 +324,7 @@ fn port_table(text: &mut Text, model: &Model, port: &Port, device: &str) {
     }
     if port.lossless == 0 {
         text.say("pfc = false", &port.pfc.from);
-    } else if model.watchdog.is_some() && !port.watched {
+    } else if model.has_watchdog() && !port.watched {
         text.say("watchdog = false", &format!("PFC_WD has no {}", port.name));
     }
     text.say("trusted = true", "SONiC believes each marking");

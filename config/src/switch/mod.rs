@@ -375,6 +375,7 @@ fn assemble(
             buffer,
             scheduler,
             ecn,
+            big_red_switch: watchdog::is_big_red(&file),
             mac_table,
             telemetry: inband_telemetry,
             seed,

@@ -153,6 +153,7 @@ impl Changes {
             buffer,
             scheduler,
             ecn: _,
+            big_red_switch: _,
             mac_table,
             telemetry,
             seed,
@@ -234,7 +235,7 @@ impl Changes {
             host_priority,
             peak_rates: _,
             gfc,
-            watchdog,
+            watchdog: _,
             rx_backlog_xoff_frames,
         } = old;
         self.compare(&field("name"), name, &new.name);
@@ -252,7 +253,6 @@ impl Changes {
         self.differ(&field("ttl.classes"), upstream, &new.upstream);
         self.differ(&field("ttl.host_priority"), host_priority, &new.host_priority);
         self.differ(&field("gfc"), gfc, &new.gfc);
-        self.differ(&field("watchdog"), watchdog, &new.watchdog);
         self.compare(&field("rx_backlog"), rx_backlog_xoff_frames, &new.rx_backlog_xoff_frames);
     }
 }

@@ -48,6 +48,11 @@ pub(super) fn apply(
     Ok(())
 }
 
+/// Whether all lossless traffic is dropped.
+pub(super) fn is_big_red(file: &SwitchFile) -> bool {
+    file.watchdog.as_ref().is_some_and(|table| table.get_ref().big_red_switch)
+}
+
 fn settings(source: &Source, table: &WatchdogTable) -> Result<WatchdogSettings, ConfigError> {
     let time = |field: &Option<Spanned<Duration>>, default, range: &RangeInclusive<u64>, name| {
         let Some(field) = field else { return Ok(default) };

@@ -12,8 +12,8 @@
 //! A frame is matched once, as it was received. From then on it is *captured*: while a stage has it
 //! in hand, `InHand` says so, and in a queue its metadata has a mark ([`Capture::mark`]). So each
 //! end of the frame (out, drop, punt) is recorded whatever the stages have rewritten. Without a
-//! filter every frame is captured, and nothing has to be marked. If frames are sampled, some of those
-//! that match are followed, and the others go as if they did not.
+//! filter every frame is captured, and nothing has to be marked. If frames are sampled, some of
+//! those that match are followed, and the others go as if they did not.
 //!
 //! A worker without a capture looks once a burst for one. The ring is bounded: a record that finds
 //! no room is counted and lost, and the worker goes on.

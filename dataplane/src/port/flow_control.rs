@@ -13,6 +13,7 @@ use crate::handoff::pauses::PortPauses;
 use crate::ids::Priority;
 use crate::pfc::generator::RateCodes;
 use crate::pfc::receiver::Receiver;
+use crate::pfc::watchdog::Watchdog;
 use crate::wire::mac_control::MacControl;
 use crate::wire::parse::Parsed;
 use alloc::boxed::Box;
@@ -153,20 +154,56 @@ impl<D: Device, V: Driver> Port<D, V> {
     fn look_out(&mut self, accounting: &mut Accounting<D::Frame, V>) -> bool {
         let Some(watchdog) = &mut self.watchdog else { return false };
         let changed = watchdog.look(&self.receiver, accounting.now);
-        self.ignored_bits = watchdog.ignored_bits();
-        self.discarded_bits = watchdog.discarded_bits();
-        let counters = &mut self.counters.pfc;
-        for priority in Priority::all() {
-            let p = priority.index();
-            counters.storms[p] += u64::from(changed.began_bits & priority.bit() != 0);
-            counters.restored[p] += u64::from(changed.ended_bits & priority.bit() != 0);
+        for priority in Priority::in_bits(changed.began_bits) {
+            self.counters.pfc.storms[priority.index()] += 1;
         }
+        self.count_restored(changed.ended_bits);
+        self.storms_changed(accounting);
+        true
+    }
+
+    /// From now on, the port has this watchdog, or none.
+    #[cold]
+    pub(crate) fn set_watchdog(
+        &mut self,
+        mut watchdog: Option<Box<Watchdog>>,
+        accounting: &mut Accounting<D::Frame, V>,
+    ) {
+        if let Some(before) = self.watchdog.take() {
+            match &mut watchdog {
+                Some(watchdog) => watchdog.succeed(&before),
+                None => self.count_restored(before.stormed_bits()),
+            }
+        }
+        self.watchdog = watchdog;
+        self.storms_changed(accounting);
+    }
+
+    fn count_restored(&mut self, ended_bits: u8) {
+        for priority in Priority::in_bits(ended_bits) {
+            self.counters.pfc.restored[priority.index()] += 1;
+        }
+    }
+
+    /// Discards what is queued in the priorities that are discarded from now on.
+    #[cold]
+    pub(crate) fn storms_changed(&mut self, accounting: &mut Accounting<D::Frame, V>) {
+        self.set_storm_bits(accounting.big_red_switch);
         for priority in Priority::all() {
             if self.discards(priority) {
                 self.drop_queue(priority, DropReason::Watchdog, accounting);
             }
         }
-        true
+    }
+
+    /// Sets which pauses are ignored and which frames are discarded.
+    pub(super) fn set_storm_bits(&mut self, is_big_red: bool) {
+        let all = if is_big_red { self.lossless_bits } else { 0 };
+        let (ignored, discarded) = self
+            .watchdog
+            .as_ref()
+            .map_or((0, 0), |watchdog| (watchdog.ignored_bits(), watchdog.discarded_bits()));
+        (self.ignored_bits, self.discarded_bits) = (ignored | all, discarded | all);
     }
 }
 

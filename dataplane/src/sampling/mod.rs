@@ -30,7 +30,8 @@ pub const RING_SAMPLES: usize = 4_096;
 /// What is sampled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SamplingSettings {
-    /// By port index: one of so many received frames is sampled, up to [`RATE_MAX`](crate::turns::RATE_MAX); 0 is none.
+    /// By port index: one of so many received frames is sampled, up to
+    /// [`RATE_MAX`](crate::turns::RATE_MAX); 0 is none.
     pub rates: Vec<u32>,
     /// Dropped frames a second, at most; 0 is none.
     pub drops_per_second: u32,

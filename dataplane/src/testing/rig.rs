@@ -141,6 +141,7 @@ fn settings(ports: u8) -> SwitchSettings {
         },
         scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8], fair: false },
         ecn: [None; 8],
+        big_red_switch: false,
         mac_table: MacTableSettings { entries_max: 1024, age_ns: 300_000_000_000, hold_ns: 0 },
         telemetry: None,
         seed: 1,

@@ -40,6 +40,16 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 let now = self.core.accounting.now;
                 self.core.ports[slot].set_peak_rate(priority, peak, now);
             }
+            Command::Watchdog(port, watchdog) => {
+                let Some(slot) = self.core.handoff_tx.slot(port) else { return };
+                let Self { core, .. } = self;
+                core.ports[slot].set_watchdog(watchdog, &mut core.accounting);
+            }
+            Command::BigRedSwitch(is_on) => {
+                let core = &mut self.core;
+                core.accounting.big_red_switch = is_on;
+                core.ports.iter_mut().for_each(|port| port.storms_changed(&mut core.accounting));
+            }
             Command::Send(port, frame) => {
                 self.core.device.commanded(port, PortCommand::Send(&frame));
                 self.send(port, frame);

@@ -200,6 +200,11 @@ fn watchdog_line(config: &SwitchConfig) -> Option<String> {
     } else {
         format!("; not at {}", port_names(&without))
     };
+    if config.settings.big_red_switch {
+        return Some(
+            "watchdog: the big red switch is on: all lossless traffic is dropped".to_owned(),
+        );
+    }
     Some(format!(
         "watchdog: {}; detection after {} ms, restoration after {} ms{but}",
         action_name(action),

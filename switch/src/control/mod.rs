@@ -90,7 +90,8 @@ use dataplane::control_rings::{Command, ControlRings};
 use dataplane::frame::Frame;
 use dataplane::ids::{PortId, Priority};
 use dataplane::limits::PRIORITIES;
-use dataplane::settings::{EcnSettings, PortSettings};
+use dataplane::pfc::watchdog::Watchdog;
+use dataplane::settings::{EcnSettings, PortSettings, SwitchSettings};
 use dataplane::time::Instant;
 use events::Events;
 use fleet_status::FleetStatus;
@@ -432,6 +433,28 @@ impl<P: Platform> Control<P> {
         }
     }
 
+    /// Tells the workers what has changed in the watchdog since `old`, and whether the big red
+    /// switch is on.
+    fn reload_watchdogs(&mut self, old: &SwitchSettings) {
+        let Self { tables, workers, .. } = self;
+        let new = &tables.config().settings;
+        for (port, (old, new)) in tables.config().ports.iter().zip(old.ports.iter().zip(&new.ports))
+        {
+            if new.watchdog != old.watchdog {
+                let watchdog = new.watchdog.map(|settings| Box::new(Watchdog::new(settings)));
+                workers.command(port.id, Command::Watchdog(port.id, watchdog));
+            }
+        }
+        let is_on = new.big_red_switch;
+        if is_on == old.big_red_switch {
+            return;
+        }
+        let what = if is_on { "on: all lossless traffic is dropped" } else { "off" };
+        log::warning("watchdog", format!("the big red switch is {what}"));
+        let workers = self.workers.iter_mut();
+        workers.for_each(|worker| worker.command(Command::BigRedSwitch(is_on)));
+    }
+
     /// Tells the workers what has changed in the peak rates of queues since `old`.
     fn reload_peak_rates(&mut self, old: &[PortSettings]) {
         let Self { tables, workers, .. } = self;
@@ -461,6 +484,7 @@ impl<P: Platform> Control<P> {
         self.pin_neighbors(&old.config().neighbors);
         self.reload_sflow(old.config().sflow.as_ref());
         self.reload_ecn(&old.config().settings.ecn);
+        self.reload_watchdogs(&old.config().settings);
         self.reload_peak_rates(&old.config().settings.ports);
         let now = self.platform.now();
         if let Some(lldp) = &mut self.lldp {

@@ -105,6 +105,10 @@ pub(in crate::switch) struct WatchdogTable {
     pub(in crate::switch) restoration_time: Field<Duration>,
     /// `"drop"` (default), `"forward"` or `"alert"`.
     pub(in crate::switch) action: Field<String>,
+    /// Whether all frames of lossless priorities are dropped at all ports, and no pause is obeyed
+    /// (SONiC's `BIG_RED_SWITCH`): the last resort of a fabric that stands still. Default false.
+    #[serde(default)]
+    pub(in crate::switch) big_red_switch: bool,
 }
 
 /// `[scheduler]`: deficit round robin, with strict priorities ahead of it.

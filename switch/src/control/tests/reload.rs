@@ -1,7 +1,7 @@
 //! New tables for a running switch, and refusals.
 
 use super::slow_path::introduction;
-use super::{ROUTED, Rig};
+use super::{ROUTED, Rig, bridged};
 use crate::control::protocol::{Reply, Request};
 use dataplane::testing::wire::Udp;
 
@@ -46,6 +46,36 @@ fn a_reload_is_answered_when_all_workers_use_the_new_tables() {
     rig.arrive(1, &Udp { dst: [10, 9, 1, 1], ..Udp::routed(1, 2, 0) }.bytes());
     rig.turns(2);
     assert_eq!(rig.stats().ports[0].drops["blackhole"], 1);
+    rig.assert_balanced();
+}
+
+/// In the hour when a fabric stands still, nobody wants to restart a switch.
+#[test]
+fn the_big_red_switch_and_the_watchdog_come_and_go_by_reloads() {
+    let text = bridged(3, "");
+    let mut rig = Rig::new(&text);
+    rig.turns(3);
+    rig.arrive(2, &Udp::bridged(2, 1, 0).bytes());
+    rig.turns(3);
+    let load = |rig: &mut Rig| {
+        rig.arrive(1, &Udp::bridged(1, 2, 3).bytes());
+        rig.turns(3);
+        let stats = rig.stats();
+        let dropped = stats.ports[0].drops.get("watchdog").copied().unwrap_or_default();
+        (stats.ports[1].tx_frames[3], dropped)
+    };
+    assert_eq!(load(&mut rig), (1, 0));
+    for (table, expected) in [
+        ("[watchdog]\naction = 'drop'\nbig_red_switch = true\n", (1, 1)),
+        ("[watchdog]\naction = 'alert'\n", (2, 1)),
+        ("[watchdog]\nbig_red_switch = true\n", (2, 2)),
+        ("", (3, 2)),
+    ] {
+        rig.write(&format!("{text}{table}"));
+        assert!(matches!(rig.ask(Request::Reload), Reply::Reloaded(_)), "{table}");
+        rig.turns(2);
+        assert_eq!(load(&mut rig), expected, "{table}");
+    }
     rig.assert_balanced();
 }
 
