@@ -203,7 +203,7 @@ fn one_frame_in_n_of_those_that_match_is_followed() {
         .host(1)
         .send(
             "--speed 1G --duration 3s --flow name=three,dst-ip=10.1.3.2,dscp=26,size=500,rate=8M \
-             --flow name=other,dst-ip=10.1.3.2,dst-port=9,dscp=26,size=500,rate=8M",
+             --flow name=other,dst-ip=10.1.3.2,port=9,dscp=26,size=500,rate=8M",
         )
         .report();
     receiver.report();
