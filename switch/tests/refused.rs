@@ -169,6 +169,21 @@ fn check_shows_how_frames_come_to_a_priority() {
     assert!(json["ports"][1]["watchdog"].is_null());
 }
 
+/// It needs no port that the watchdog looks after.
+#[test]
+fn check_says_that_the_big_red_switch_is_on() {
+    let classes =
+        CLASSES.replace("action = \"alert\"", "action = \"alert\"\nbig_red_switch = true");
+    let ports =
+        ["net_null0", "net_null1"].map(|device| format!("{}watchdog = false\n", port(device)));
+    let ports = ports.concat().replacen("10.0.1", "10.0.2", 1);
+    let place = Place::new(&switch(&format!("{classes}{ports}")));
+    let output = place.knotless(&["check", "SWITCH.toml"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = "watchdog: the big red switch is on: all lossless traffic is dropped";
+    assert!(text.lines().any(|shown| shown == line), "{text}");
+}
+
 #[test]
 fn strictly_a_port_that_is_not_lossless_and_a_warning_are_failures() {
     let lossless = "[[lossless]]\npriority = 3\n";

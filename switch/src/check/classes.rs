@@ -188,8 +188,13 @@ fn action_name(action: Action) -> &'static str {
     Action::ALL.iter().find(|(_, known)| *known == action).map_or("", |(name, _)| name)
 }
 
-/// The watchdog and the ports without it; `None` if no port has one.
+/// The big red switch if it is on, else the watchdog and the ports without it; `None` if no port
+/// has one.
 fn watchdog_line(config: &SwitchConfig) -> Option<String> {
+    if config.settings.big_red_switch {
+        let on = "watchdog: the big red switch is on: all lossless traffic is dropped";
+        return Some(on.to_owned());
+    }
     let ports = &config.settings.ports;
     let WatchdogSettings { detection_ns, restoration_ns, action } =
         ports.iter().find_map(|port| port.watchdog)?;
@@ -200,11 +205,6 @@ fn watchdog_line(config: &SwitchConfig) -> Option<String> {
     } else {
         format!("; not at {}", port_names(&without))
     };
-    if config.settings.big_red_switch {
-        return Some(
-            "watchdog: the big red switch is on: all lossless traffic is dropped".to_owned(),
-        );
-    }
     Some(format!(
         "watchdog: {}; detection after {} ms, restoration after {} ms{but}",
         action_name(action),
