@@ -9,6 +9,7 @@
 //! | `slow_path` | punted frames, and what the agent wants done |
 //! | `tables`, `table_pair` | from the configuration to the packet path's tables |
 //! | `reload` | new tables from changed files |
+//! | `new_settings` | what the workers are told of a reload, beside the tables |
 //! | `kept_changes`, `difference` | what was changed while it ran: in a file; against the files |
 //! | `host_addresses` | the addresses of the host's TAPs, in the tables |
 //! | `fleet_status` | where the fleet's agent stands |
@@ -50,6 +51,7 @@ mod lossless;
 mod mac_walk;
 pub(crate) mod merge;
 pub(crate) mod new_drops;
+mod new_settings;
 #[allow(unsafe_code)]
 mod peer_groups;
 pub(crate) mod protocol;
@@ -88,10 +90,7 @@ use capture_stream::CaptureClient;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 use dataplane::control_rings::{Command, ControlRings};
 use dataplane::frame::Frame;
-use dataplane::ids::{PortId, Priority};
-use dataplane::limits::PRIORITIES;
-use dataplane::pfc::watchdog::Watchdog;
-use dataplane::settings::{EcnSettings, PortSettings, SwitchSettings};
+use dataplane::ids::PortId;
 use dataplane::time::Instant;
 use events::Events;
 use fleet_status::FleetStatus;
@@ -422,54 +421,6 @@ impl<P: Platform> Control<P> {
         }
     }
 
-    /// Tells the workers what has changed in ECN since `old`.
-    fn reload_ecn(&mut self, old: &[Option<EcnSettings>; PRIORITIES]) {
-        let new = &self.tables.config().settings.ecn;
-        let changed = Priority::all().filter(|p| new[p.index()] != old[p.index()]);
-        for priority in changed {
-            let settings = new[priority.index()];
-            let workers = self.workers.iter_mut();
-            workers.for_each(|worker| worker.command(Command::Ecn(priority, settings)));
-        }
-    }
-
-    /// Tells the workers what has changed in the watchdog since `old`, and whether the big red
-    /// switch is on.
-    fn reload_watchdogs(&mut self, old: &SwitchSettings) {
-        let Self { tables, workers, .. } = self;
-        let new = &tables.config().settings;
-        for (port, (old, new)) in tables.config().ports.iter().zip(old.ports.iter().zip(&new.ports))
-        {
-            if new.watchdog != old.watchdog {
-                let watchdog = new.watchdog.map(|settings| Box::new(Watchdog::new(settings)));
-                workers.command(port.id, Command::Watchdog(port.id, watchdog));
-            }
-        }
-        let is_on = new.big_red_switch;
-        if is_on == old.big_red_switch {
-            return;
-        }
-        let what = if is_on { "on: all lossless traffic is dropped" } else { "off" };
-        log::warning("watchdog", format!("the big red switch is {what}"));
-        let workers = self.workers.iter_mut();
-        workers.for_each(|worker| worker.command(Command::BigRedSwitch(is_on)));
-    }
-
-    /// Tells the workers what has changed in the peak rates of queues since `old`.
-    fn reload_peak_rates(&mut self, old: &[PortSettings]) {
-        let Self { tables, workers, .. } = self;
-        for (port, (old, new)) in
-            tables.config().ports.iter().zip(old.iter().zip(&tables.config().settings.ports))
-        {
-            for priority in Priority::all() {
-                let peak = new.peak_rates[priority.index()];
-                if peak != old.peak_rates[priority.index()] {
-                    workers.command(port.id, Command::PeakRate(port.id, priority, peak));
-                }
-            }
-        }
-    }
-
     /// Replaces the tables. Returns their number.
     fn replace_tables(&mut self, mut tables: Tables) -> u64 {
         tables.take_neighbors(&self.tables);
@@ -483,9 +434,7 @@ impl<P: Platform> Control<P> {
         self.slow_path.agent.set_locals(self.tables.config().loopback.clone());
         self.pin_neighbors(&old.config().neighbors);
         self.reload_sflow(old.config().sflow.as_ref());
-        self.reload_ecn(&old.config().settings.ecn);
-        self.reload_watchdogs(&old.config().settings);
-        self.reload_peak_rates(&old.config().settings.ports);
+        self.reload_settings(&old.config().settings);
         let now = self.platform.now();
         if let Some(lldp) = &mut self.lldp {
             lldp.reload(now, &mut self.tables);
