@@ -234,7 +234,8 @@ pub(super) fn watchdog(reader: &mut Reader<'_>, model: &mut Model) {
     let db = reader.db;
     let global = db.keys(TABLE).find(|key| key.eq_ignore_ascii_case("global"));
     let big_red = global.and_then(|key| reader.text(TABLE, key, "BIG_RED_SWITCH"));
-    model.big_red_switch = big_red.filter(|is| is.value == "enable");
+    let big_red = big_red.filter(|is| is.value == "enable" && !model.lossless.is_empty());
+    model.big_red_switch = big_red.map(|is| is.from);
     let mut values = Vec::new();
     for port in &mut model.ports {
         let key = db.keys(TABLE).find(|key| names_port(key, &port.name));

@@ -43,6 +43,9 @@ pub(super) fn write(tables: &mut Tables, config: &SwitchConfig, names: &[String]
         queues(tables, config, port, name, lossless);
         watchdog(tables, config, port, name);
     }
+    if config.settings.big_red_switch {
+        tables.set("PFC_WD", "GLOBAL", "BIG_RED_SWITCH", "enable");
+    }
     markings(tables, config);
 }
 
@@ -311,9 +314,6 @@ fn markings(tables: &mut Tables, config: &SwitchConfig) {
 fn watchdog(tables: &mut Tables, config: &SwitchConfig, port: &PortConfig, name: &str) {
     const TABLE: &str = "PFC_WD";
     const MS: u64 = 1_000_000;
-    if config.settings.big_red_switch {
-        tables.set(TABLE, "GLOBAL", "BIG_RED_SWITCH", "enable");
-    }
     let Some(watchdog) = config.settings.ports[port.id.index()].watchdog else { return };
     let times =
         [("detection_time", watchdog.detection_ns), ("restoration_time", watchdog.restoration_ns)];

@@ -16,8 +16,8 @@ pub(super) struct Model {
     pub(super) shapers: Vec<Shaper>,
     pub(super) ecn: Vec<Ecn>,
     pub(super) watchdog: Option<Watchdog>,
-    /// Says that all lossless traffic is dropped.
-    pub(super) big_red_switch: Option<Said<String>>,
+    /// The key that says that all lossless traffic is dropped.
+    pub(super) big_red_switch: Option<String>,
     /// Addresses of the switch itself, on no port.
     pub(super) loopback: Vec<Said<String>>,
     pub(super) tunnels: Vec<Tunnel>,
@@ -30,7 +30,7 @@ pub(super) struct Model {
 impl Model {
     /// Whether there is a `[watchdog]`.
     pub(super) fn has_watchdog(&self) -> bool {
-        self.watchdog.is_some() || self.big_red_switch.is_some() && !self.lossless.is_empty()
+        self.watchdog.is_some() || self.big_red_switch.is_some()
     }
 
     /// Whether frames have different classes.

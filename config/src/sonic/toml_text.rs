@@ -265,8 +265,8 @@ fn queues(text: &mut Text, model: &Model) {
         );
         text.quoted("action", &watchdog.action);
     }
-    if let Some(big_red) = model.big_red_switch.as_ref().filter(|_| model.has_watchdog()) {
-        text.say("big_red_switch = true", &big_red.from);
+    if let Some(from) = &model.big_red_switch {
+        text.say("big_red_switch = true", from);
     }
 }
 
