@@ -145,7 +145,7 @@ impl<D: Device, V: Driver> Port<D, V> {
             receiver.set_peak_rate(priority, peak, longest_bytes, Instant::ZERO);
         }
         let upstream = settings.host_priority.map_or(settings.upstream, |host| [host; PRIORITIES]);
-        Self {
+        let mut port = Self {
             id,
             mac: settings.mac,
             up: true,
@@ -166,8 +166,8 @@ impl<D: Device, V: Driver> Port<D, V> {
             upstream,
             host_priority: settings.host_priority,
             watchdog: settings.watchdog.map(|settings| Box::new(Watchdog::new(settings))),
-            ignored_bits: if switch.big_red_switch { lossless_bits } else { 0 },
-            discarded_bits: if switch.big_red_switch { lossless_bits } else { 0 },
+            ignored_bits: 0,
+            discarded_bits: 0,
             occupied_bits: 0,
             scheduler: Scheduler::new(&switch.scheduler),
             is_paced: settings.paced,
@@ -184,7 +184,9 @@ impl<D: Device, V: Driver> Port<D, V> {
             bypasses_queue: false,
             ungranted_bits: 0,
             awaits_tx_ready: false,
-        }
+        };
+        port.set_storm_bits(switch.big_red_switch);
+        port
     }
 
     /// A further receive queue of a port with `settings`.

@@ -1,7 +1,6 @@
 //! One frame in N, at random distances (sFlow version 5, section 3.1): a random number of frames is
 //! skipped, of mean N, then one is taken. Traffic that repeats itself is not taken alike.
 
-use crate::limits::BURST_MAX;
 use rand_core::Rng;
 use rand_xoshiro::SplitMix64;
 
@@ -24,7 +23,7 @@ impl Turns {
     }
 
     /// Bit i is set if it is the turn of the i-th of the next `frames` frames, of which there are
-    /// at most [`BURST_MAX`].
+    /// at most [`BURST_MAX`](crate::limits::BURST_MAX).
     #[inline]
     pub(crate) fn take(&mut self, frames: usize, rng: &mut SplitMix64) -> u64 {
         let frames = u32::try_from(frames).unwrap_or(u32::MAX);
@@ -66,8 +65,6 @@ impl Turns {
         bits
     }
 }
-
-const _: () = assert!(BURST_MAX <= u64::BITS as usize);
 
 /// How far the next turn is away: 1 to 2 `rate` - 1, each as likely, so `rate` on average.
 fn skip(rate: u32, rng: &mut SplitMix64) -> u32 {

@@ -164,9 +164,9 @@ impl Capture {
         }
     }
 
-    /// Bit i is set if frame i, received at `port`, may have to be followed through the stages:
-    /// whether it is its [turn](Self::take_turns) has not been asked.
-    pub(crate) fn to_follow<F: Frame>(&self, port: PortId, frames: &[F]) -> u64 {
+    /// Bit i is set if frame i, received at `port`, is to be followed through the stages: it
+    /// matches, and has its turn.
+    pub(crate) fn choose<F: Frame>(&mut self, port: PortId, frames: &[F]) -> u64 {
         let is_at = self.settings.is_at(port);
         // The ends of all frames are recorded without this; only what becomes of them is not known
         // when they arrive.
@@ -175,11 +175,12 @@ impl Capture {
         } else {
             self.may_end_elsewhere() || is_at
         };
-        match &self.settings.filter {
+        let matching = match &self.settings.filter {
             _ if !is_needed => 0,
             None => burst_bits(frames.len()),
             Some(filter) => filter.matching(frames),
-        }
+        };
+        self.take_turns(matching)
     }
 
     /// Compares of which each matching frame of untagged IPv4 that `port` receives fulfills one;

@@ -53,10 +53,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             && matches!(mode, Some(PortMode::Routed { .. }));
         let captured = match self.accounting.capture.as_deref_mut() {
             // The fast path asks, once it has read the headers: `followed_of_burst`.
-            Some(capture) if !takes_fast_path || sampled != 0 => {
-                let matching = capture.to_follow(port, &self.rx);
-                capture.take_turns(matching)
-            }
+            Some(capture) if !takes_fast_path || sampled != 0 => capture.choose(port, &self.rx),
             _ => 0,
         };
         if captured | sampled == 0 {

@@ -28,8 +28,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     pub(super) fn followed_of_burst(&mut self, port: PortId) -> u64 {
         let Some(capture) = self.accounting.capture.as_deref_mut() else { return 0 };
         let Some(compares) = capture.header_compares(port) else {
-            let matching = capture.to_follow(port, &self.rx);
-            return capture.take_turns(matching);
+            return capture.choose(port, &self.rx);
         };
         let may_match = Eight::frames_with(&self.lanes.eights, &self.rx, compares);
         if may_match == 0 { 0 } else { self.matching(may_match) }

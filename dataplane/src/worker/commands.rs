@@ -42,7 +42,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
             }
             Command::Watchdog(port, watchdog) => {
                 let Some(slot) = self.core.handoff_tx.slot(port) else { return };
-                let Self { core, .. } = self;
+                let core = &mut self.core;
                 core.ports[slot].set_watchdog(watchdog, &mut core.accounting);
             }
             Command::BigRedSwitch(is_on) => {
