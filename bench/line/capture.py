@@ -41,7 +41,7 @@ MUSTS = {"address": 0.95, "port": None, "sampled": None, "before": 0.995}
 # Flow 500 of each port.
 FILTERS = {"address": "dst host 40.1.244.1 or dst host 20.1.244.1", "port": "udp src port 49652"}
 KINDS = ("quiet", "again", "sampled", *FILTERS)
-# The window of a switch that takes turns with another one. Shorter than the machine's moods last.
+# The window of a switch that takes turns with another one: the machine's speed changes in seconds.
 TURN_S = 1.0
 # Nobody listens there: what a collector does is not the question.
 SFLOW = """
