@@ -129,7 +129,7 @@ fn congested(criterion: &mut Criterion) {
 
 /// `dst host 40.1.244.9 or dst host 20.1.244.9`, as `tcpdump -ddd -y EN10MB` prints it: one flow of
 /// the 1,000 that arrive at each port.
-const ONE_FLOW: [(u16, u8, u8, u32); 11] = [
+const ONE_ADDRESS: &[(u16, u8, u8, u32)] = &[
     (0x28, 0, 0, 12),
     (0x15, 0, 2, 0x0800),
     (0x20, 0, 0, 30),
@@ -143,14 +143,55 @@ const ONE_FLOW: [(u16, u8, u8, u32); 11] = [
     (0x06, 0, 0, 0),
 ];
 
+/// `udp src port 500`: one flow of each port.
+const ONE_UDP_PORT: &[(u16, u8, u8, u32)] = &[
+    (0x28, 0, 0, 12),
+    (0x15, 0, 4, 0x86DD),
+    (0x30, 0, 0, 20),
+    (0x15, 0, 11, 17),
+    (0x28, 0, 0, 54),
+    (0x15, 8, 9, 500),
+    (0x15, 0, 8, 0x0800),
+    (0x30, 0, 0, 23),
+    (0x15, 0, 6, 17),
+    (0x28, 0, 0, 20),
+    (0x45, 4, 0, 0x1FFF),
+    (0xB1, 0, 0, 14),
+    (0x48, 0, 0, 14),
+    (0x15, 0, 1, 500),
+    (0x06, 0, 0, 262_144),
+    (0x06, 0, 0, 0),
+];
+
+/// What a client captures: frames that a filter tells by a field, of which none or one of 1,000 has
+/// the value.
+struct Captured {
+    name: &'static str,
+    program: &'static [(u16, u8, u8, u32)],
+    /// Constants of the program, and what is put in their place.
+    instead: &'static [(u32, u32)],
+}
+
+const CAPTURED: [Captured; 4] = [
+    Captured {
+        name: "no address",
+        program: ONE_ADDRESS,
+        instead: &[(0x2801_F409, 0x2801_F400), (0x1401_F409, 0x1401_F400)],
+    },
+    Captured { name: "one address of 1,000", program: ONE_ADDRESS, instead: &[] },
+    Captured { name: "no UDP port", program: ONE_UDP_PORT, instead: &[(500, 5_000)] },
+    Captured { name: "one UDP port of 1,000", program: ONE_UDP_PORT, instead: &[] },
+];
+
 /// Nobody captures; a client captures what never comes; and one flow of 1,000.
 fn captured(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("captured");
     group.throughput(Throughput::Elements(2 * 64));
-    for (name, host) in [("nobody", None), ("no frame", Some(0)), ("one flow of 1,000", Some(9))] {
+    for captured in [None].into_iter().chain(CAPTURED.iter().map(Some)) {
         let (mut worker, mut control) = switch(64);
         check(&mut worker);
-        let mut reader = host.map(|host| capture(&mut control, host));
+        let name = captured.map_or("nobody", |captured| captured.name);
+        let mut reader = captured.map(|captured| capture(&mut control, captured));
         let (mut now, mut events) = (0, 0);
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
@@ -165,7 +206,7 @@ fn captured(criterion: &mut Criterion) {
             });
         });
         // Nothing ran if another row was asked for.
-        assert!(now == 0 || (events > 0) == (host == Some(9)), "{name}");
+        assert!(now == 0 || (events > 0) == name.starts_with("one"), "{name}");
         assert_eq!(reader.map_or(0, |reader| reader.missed()), 0);
         assert_eq!(worker.totals().imbalance(), 0);
         assert_eq!(worker.totals().dropped, 0);
@@ -173,12 +214,12 @@ fn captured(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Captures what goes to the host of [`ONE_FLOW`], with its last octet `host`.
-fn capture(control: &mut Control, host: u32) -> CaptureReader {
-    let program = ONE_FLOW.map(|(code, jt, jf, k)| {
-        let k = if k & 0xFFFF == 0xF409 { k & !0xFF | host } else { k };
-        Instruction { code, jt, jf, k }
-    });
+fn capture(control: &mut Control, captured: &Captured) -> CaptureReader {
+    let instruction = |&(code, jt, jf, k): &(u16, u8, u8, u32)| {
+        let instead = captured.instead.iter().find(|(from, _)| *from == k);
+        Instruction { code, jt, jf, k: instead.map_or(k, |&(_, to)| to) }
+    };
+    let program: Vec<_> = captured.program.iter().map(instruction).collect();
     let settings = CaptureSettings {
         kinds: Kind::ALL.iter().fold(0, |bits, kind| bits | kind.bit()),
         ports: None,

@@ -16,7 +16,6 @@ use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::bridge::{self, BridgeInput, Destination};
 use crate::pipeline::class::Class;
-use crate::pipeline::lanes::eight::Eight;
 use crate::pipeline::lanes::pairs::Input;
 use crate::pipeline::lanes::stations::{Bridge, Target};
 use crate::pipeline::lanes::{ALL, LANES, LaneState, lanes_of};
@@ -66,9 +65,8 @@ impl<D: Device, V: Driver> Core<D, V> {
             Progress::default()
         } else {
             let frame_bytes_max = self.ports[from.arrival.slot].frame_bytes_max;
-            let (eights, port) = (&mut self.lanes.eights, &from.tables.fast_path);
-            let control_bits =
-                Eight::classify_burst::<_, true>(eights, port, &self.rx, frame_bytes_max);
+            let port = &from.tables.fast_path;
+            let control_bits = self.lanes.classify::<_, true>(port, &self.rx, frame_bytes_max);
             if control_bits != 0 {
                 self.process_mac_control_burst(control_bits, from.arrival.slot);
             }
@@ -88,7 +86,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let ingress = self.inputs[arrival.slot];
         let input = from.input(ingress.port);
         let Self { rx, lanes, outcomes, mac_table, handoff_tx, accounting, .. } = self;
-        let LaneState { eights, pairs } = &mut **lanes;
+        let LaneState { eights, pairs, .. } = &mut **lanes;
         let now = accounting.now;
         let mut bridge =
             Bridge { table: mac_table, input, now, tx_frame_bytes_max: &self.tx_frame_bytes_max };

@@ -15,7 +15,6 @@ use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::captured::is_forwarded;
 use crate::pipeline::lanes::LANES;
-use crate::pipeline::lanes::eight::Eight;
 use crate::pipeline::outcome::Outcome;
 use crate::queue::veq::FrameMeta;
 use crate::snapshot::{PortTables, Snapshot};
@@ -30,7 +29,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let Some(compares) = capture.header_compares(port) else {
             return capture.choose(port, &self.rx);
         };
-        let may_match = Eight::frames_with(&self.lanes.eights, &self.rx, compares);
+        let may_match = self.lanes.frames_with(self.rx.len(), compares);
         if may_match == 0 { 0 } else { self.matching(may_match) }
     }
 

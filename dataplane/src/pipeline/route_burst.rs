@@ -8,7 +8,6 @@ use crate::driver::Driver;
 use crate::l2::Vid;
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
-use crate::pipeline::lanes::eight::Eight;
 use crate::pipeline::lanes::pairs::Input;
 use crate::pipeline::lanes::{ALL, LANES, LaneState, lanes_of};
 use crate::pipeline::route;
@@ -28,13 +27,12 @@ impl<D: Device, V: Driver> Core<D, V> {
     ) {
         let slot = arrival.slot;
         let frame_bytes_max = self.ports[slot].frame_bytes_max;
-        let control_bits = Eight::classify_burst::<_, false>(
-            &mut self.lanes.eights,
-            &tables.fast_path,
-            &self.rx,
-            frame_bytes_max,
-        );
         let is_followed = self.accounting.is_capturing() && !arrival.is_matched;
+        let control_bits = if is_followed && self.accounting.compares_behind_header() {
+            self.lanes.classify_with_behind(&tables.fast_path, &self.rx, frame_bytes_max)
+        } else {
+            self.lanes.classify::<_, false>(&tables.fast_path, &self.rx, frame_bytes_max)
+        };
         let followed = if is_followed { self.followed_of_burst(self.inputs[slot].port) } else { 0 };
         if control_bits != 0 {
             self.process_mac_control_burst(control_bits, slot);
@@ -60,7 +58,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let ingress = self.inputs[arrival.slot];
         let frame_bytes_max = self.ports[arrival.slot].frame_bytes_max;
         let Self { rx, lanes, outcomes, .. } = self;
-        let LaneState { eights, pairs } = &mut **lanes;
+        let LaneState { eights, pairs, .. } = &mut **lanes;
         for (frames, eight) in rx.chunks(LANES).zip(eights.iter_mut()) {
             eight.look_up(&snapshot.fib, frames);
         }

@@ -1,10 +1,8 @@
 //! Reads and classifies the headers of eight frames.
 
 use super::marking::{DEI, PCP, TAGGED};
-use super::{ALL, LANES, be16, lanes_of, octet, of_lanes};
-use crate::capture::filter::{BEHIND_HEADER, HeaderPair};
+use super::{EIGHTS, LANES, be16, lanes_of, octet, of_lanes};
 use crate::frame::{Frame, length_bytes};
-use crate::limits::burst_bits;
 use crate::pipeline::class::Class;
 use crate::snapshot::FastPathPort;
 use crate::wire::parse::{Kind, parse};
@@ -12,10 +10,14 @@ use crate::wire::{ethernet, ipv4, ipv6};
 use wide::u32x8;
 
 /// Words of the IP header that are kept.
-const WORDS: usize = ipv4::HEADER_BYTES / 4;
+pub(super) const WORDS: usize = ipv4::HEADER_BYTES / 4;
 
 /// Octets that are read of each frame: Ethernet with a tag, and IPv4.
 const HEAD_BYTES: usize = ethernet::HEADER_BYTES + ethernet::TAG_BYTES + ipv4::HEADER_BYTES;
+
+/// Where the word behind an IPv4 header is that no VLAN tag precedes. It ends where the header ends
+/// behind a tag.
+const BEHIND_AT: usize = HEAD_BYTES - 4;
 
 /// The two octets of an ethertype, as the upper half of a word that was read from the wire.
 const fn ethertype(value: u16) -> u32 {
@@ -26,7 +28,7 @@ const fn ethertype(value: u16) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Eight {
     /// The first 20 octets of the IP header: all of it, in IPv4.
-    words: [u32x8; WORDS],
+    pub(super) words: [u32x8; WORDS],
     is_v6: u32x8,
     pub(super) frame_bytes: u32x8,
     /// What the class follows from; see [`Marking`](super::marking::Marking). [`OTHER`] for a frame
@@ -57,11 +59,12 @@ impl Default for Eight {
 }
 
 /// The marking of a frame that the fast path does not take.
-const OTHER: u32 = Class::UNKNOWN.bits();
+pub(super) const OTHER: u32 = Class::UNKNOWN.bits();
 
 /// What [`Eight::read`] read: words from the wire, lowest octet first.
 struct Read {
     eight: Eight,
+    behind: WordsBehind,
     /// The first and the last four octets of the destination MAC address.
     mac: [u32x8; 2],
     /// The first word of an IPv4 source address.
@@ -73,6 +76,9 @@ struct Read {
     /// By lane: all ones if it is IP, and the header holds.
     is_ip: u32x8,
 }
+
+/// Of eight frames without a VLAN tag: the word behind an IPv4 header of 20 octets.
+pub(super) type WordsBehind = u32x8;
 
 impl Eight {
     /// Reads the headers of up to eight frames, none of which is taken yet.
@@ -107,6 +113,7 @@ impl Eight {
             let word = |head: &[u8; HEAD_BYTES]| head[from..].first_chunk().copied();
             u32x8::new(heads.map(|head| word(head).map_or(0, u32::from_le_bytes)))
         };
+        let behind = le32(BEHIND_AT);
         let mac = [le32(0), if is_tagged { le32(2) } else { before }];
         let type_is = |value| {
             let found: u32x8 = type_word >> 16;
@@ -145,15 +152,16 @@ impl Eight {
             v6: is_v6.to_bitmask(),
             is_tagged,
         };
-        Read { eight, mac, source, tci, tos, ttl, is_ip }
+        Read { eight, behind, mac, source, tci, tos, ttl, is_ip }
     }
 
     /// Reads and classifies the headers of the burst `rx`, eight frames after the other. Frames
-    /// longer than `frame_bytes_max` and two VLAN tags are not taken. Bit i of the result is set if
-    /// frame i is a MAC control frame.
+    /// longer than `frame_bytes_max` and two VLAN tags are not taken. If it `KEEPS_BEHIND`, the
+    /// words behind the headers are put into `behind`. Bit i of the result is set if frame i is a
+    /// MAC control frame.
     #[inline(always)]
-    pub(crate) fn classify_burst<F: Frame, const IS_BRIDGED: bool>(
-        eights: &mut [Self],
+    pub(super) fn classify_burst<F: Frame, const IS_BRIDGED: bool, const KEEPS_BEHIND: bool>(
+        (eights, behind): (&mut [Self; EIGHTS], &mut [WordsBehind; EIGHTS]),
         port: &FastPathPort,
         rx: &[F],
         frame_bytes_max: u16,
@@ -161,14 +169,23 @@ impl Eight {
         let longest = u32::from(frame_bytes_max) + bytes_of(2 * ethernet::TAG_BYTES);
         let (whole, rest) = rx.as_chunks::<LANES>();
         let mut control_bits = 0;
-        for ((at, frames), eight) in (0..).step_by(LANES).zip(whole).zip(eights.iter_mut()) {
+        for ((at, frames), eight) in (0..).zip(whole).zip(eights.iter_mut()) {
             let [a, b, c, d, e, f, g, h] = frames;
             let frames = [a, b, c, d, e, f, g, h].map(Some);
-            *eight = Self::classify::<F, IS_BRIDGED>(port, &frames, longest);
-            control_bits |= eight.control_bits(&frames) << at;
+            let words;
+            (*eight, words) = Self::classify::<F, IS_BRIDGED>(port, &frames, longest);
+            if KEEPS_BEHIND {
+                behind[at] = words;
+            }
+            control_bits |= eight.control_bits(&frames) << (LANES * at);
         }
         if let Some(eight) = eights.get_mut(whole.len()).filter(|_| !rest.is_empty()) {
-            let bits = Self::classify_rest::<F, IS_BRIDGED>(port, rest, longest, eight);
+            let bits = if KEEPS_BEHIND {
+                let into = (eight, Some(&mut behind[whole.len()]));
+                Self::classify_rest::<F, IS_BRIDGED, true>(port, rest, longest, into)
+            } else {
+                Self::classify_rest::<F, IS_BRIDGED, false>(port, rest, longest, (eight, None))
+            };
             control_bits |= bits << (LANES * whole.len());
         }
         control_bits
@@ -177,15 +194,19 @@ impl Eight {
     /// Classifies the frames at the end of a burst, fewer than eight. Returns the bits of the MAC
     /// control frames.
     #[inline(never)]
-    fn classify_rest<F: Frame, const IS_BRIDGED: bool>(
+    fn classify_rest<F: Frame, const IS_BRIDGED: bool, const KEEPS_BEHIND: bool>(
         port: &FastPathPort,
         rest: &[F],
         frame_bytes_max: u32,
-        into: &mut Self,
+        (eight, behind): (&mut Self, Option<&mut WordsBehind>),
     ) -> u64 {
         let frames = core::array::from_fn(|lane| rest.get(lane));
-        *into = Self::classify::<F, IS_BRIDGED>(port, &frames, frame_bytes_max);
-        into.control_bits(&frames)
+        let words;
+        (*eight, words) = Self::classify::<F, IS_BRIDGED>(port, &frames, frame_bytes_max);
+        if let Some(behind) = behind.filter(|_| KEEPS_BEHIND) {
+            *behind = words;
+        }
+        eight.control_bits(&frames)
     }
 
     /// Reads and classifies up to eight frames of a port, which is bridged or routed.
@@ -194,23 +215,29 @@ impl Eight {
         port: &FastPathPort,
         frames: &[Option<&F>; LANES],
         frame_bytes_max: u32,
-    ) -> Self {
-        if IS_BRIDGED {
-            Self::bridged(port, frames, frame_bytes_max)
+    ) -> (Self, WordsBehind) {
+        let read = Self::read(frames);
+        let behind = read.behind;
+        let eight = if IS_BRIDGED {
+            read.bridged(port, frame_bytes_max)
         } else {
-            Self::routed(port, frames, frame_bytes_max)
-        }
+            read.routed(port, frames, frame_bytes_max)
+        };
+        (eight, behind)
     }
+}
 
-    /// Reads and classifies up to eight frames of a routed port. One that is longer than
+impl Read {
+    /// Classifies up to eight frames of a routed port. One that is longer than
     /// `frame_bytes_max` is not taken.
     #[inline(always)]
     fn routed<F: Frame>(
+        self,
         port: &FastPathPort,
         frames: &[Option<&F>; LANES],
         frame_bytes_max: u32,
-    ) -> Self {
-        let Read { mut eight, mac, source, tci, tos, ttl, is_ip } = Self::read(frames);
+    ) -> Eight {
+        let Self { mut eight, mac, source, tci, tos, ttl, is_ip, .. } = self;
         let mac_is = [port.mac_bits, port.mac_bits >> 16].map(low_32_bits);
         let mut is_taken = is_ip
             & mac[0].simd_eq(u32x8::splat(mac_is[0]))
@@ -234,16 +261,12 @@ impl Eight {
         eight.take_only(is_taken)
     }
 
-    /// Reads and classifies up to eight frames of a bridged port. Those with IP and the address of
+    /// Classifies up to eight frames of a bridged port. Those with IP and the address of
     /// a single station are taken; a bridge forwards them whatever their IP addresses and TTL. One
     /// that is longer than `frame_bytes_max` is not taken.
     #[inline(always)]
-    fn bridged<F: Frame>(
-        port: &FastPathPort,
-        frames: &[Option<&F>; LANES],
-        frame_bytes_max: u32,
-    ) -> Self {
-        let Read { mut eight, mac, tci, tos, ttl, is_ip, .. } = Self::read(frames);
+    fn bridged(self, port: &FastPathPort, frame_bytes_max: u32) -> Eight {
+        let Self { mut eight, mac, tci, tos, ttl, is_ip, .. } = self;
         let is_group = mac[0] & u32x8::ONE;
         let mut is_taken = is_ip
             & is_group.simd_eq(u32x8::ZERO)
@@ -255,7 +278,9 @@ impl Eight {
         }
         eight.take_only(is_taken)
     }
+}
 
+impl Eight {
     /// Makes the marking the class that follows from DSCP and TTL. By lane: all ones if it does;
     /// frames with a tag have more markings.
     #[inline(always)]
@@ -307,55 +332,6 @@ impl Eight {
     #[inline(always)]
     pub(super) const fn destination(&self) -> u32x8 {
         self.words[4]
-    }
-
-    /// Bit i is set if frame i fulfills one of `compares`, or if these do not tell it apart: it is
-    /// not taken, or not IPv4 without a VLAN tag.
-    #[inline(always)]
-    pub(crate) fn frames_with<F: Frame>(
-        eights: &[Self],
-        frames: &[F],
-        compares: &[HeaderPair],
-    ) -> u64 {
-        let mut bits = 0;
-        for pair in compares {
-            bits |= if pair.iter().any(|compare| compare.word == BEHIND_HEADER) {
-                Self::found_with::<F, true>(eights, frames, pair)
-            } else {
-                Self::found_with::<F, false>(eights, frames, pair)
-            };
-        }
-        bits & burst_bits(frames.len())
-    }
-
-    /// [`Self::frames_with`] for two compares, and bits without a meaning after the last frame.
-    #[inline(always)]
-    fn found_with<F: Frame, const IS_BEHIND: bool>(
-        eights: &[Self],
-        frames: &[F],
-        [one, other]: &HeaderPair,
-    ) -> u64 {
-        let [one, other] = [one, other].map(|compare| {
-            let (mask, value) = (u32x8::splat(compare.mask), u32x8::splat(compare.value));
-            (compare.word, mask, value)
-        });
-        let mut bits = 0;
-        for ((first, eight), frames) in (0..).step_by(LANES).zip(eights).zip(frames.chunks(LANES)) {
-            let behind = if IS_BEHIND { word_behind(frames) } else { u32x8::ZERO };
-            let is_equal = |(word, mask, value): (usize, u32x8, u32x8)| -> u32x8 {
-                let word = if IS_BEHIND && word == BEHIND_HEADER {
-                    behind
-                } else {
-                    eight.words[word.min(WORDS - 1)]
-                };
-                (word & mask).simd_eq(value)
-            };
-            let is_other: u32x8 = eight.marking.simd_eq(u32x8::splat(OTHER));
-            let found = (is_other | is_equal(one) | is_equal(other)).to_bitmask() | eight.v6;
-            let found = if eight.is_tagged { ALL } else { found };
-            bits |= u64::from(found) << first;
-        }
-        bits
     }
 
     /// Does not take the frames in `lanes`.
@@ -480,16 +456,4 @@ fn checksum_holds(words: [u32x8; 5]) -> u32x8 {
     // The ten halves add up to less than 2^20. Folded once, only 65,535 is a multiple of that.
     let folded: u32x8 = (sum & low) + (sum >> 16);
     folded.simd_eq(low)
-}
-
-/// By lane: the word behind an IPv4 header of 20 octets without a VLAN tag; 0 if there is none.
-#[inline(always)]
-fn word_behind<F: Frame>(frames: &[F]) -> u32x8 {
-    const AT: usize = ethernet::HEADER_BYTES + ipv4::HEADER_BYTES;
-    let mut words = [0; LANES];
-    for (word, frame) in words.iter_mut().zip(frames) {
-        let octets = frame.head().get(AT..AT + 4).and_then(|octets| octets.first_chunk());
-        *word = octets.map_or(0, |&octets| u32::from_le_bytes(octets));
-    }
-    u32x8::new(words)
 }

@@ -6,6 +6,7 @@
 //! | read the headers, and what the class follows from | [`eight`], [`marking`] |
 //! | look up routes | [`routes`] |
 //! | learn and look up stations | [`stations`] |
+//! | tell which frames a capture may follow | [`compares`] |
 //! | rewrite and count, by pair of marking and next hop | [`pairs`], [`header`] |
 //!
 //! The result for each frame is that of the generic path, with which the tests compare it. The
@@ -14,6 +15,7 @@
 //! Vectors are those of the `wide` crate: with AVX2 one instruction each, on any other processor
 //! several. No other part of the packet path has vectors.
 
+mod compares;
 pub(crate) mod eight;
 mod header;
 mod marking;
@@ -22,7 +24,7 @@ pub(crate) mod routes;
 pub(crate) mod stations;
 
 use crate::limits::BURST_MAX;
-use eight::Eight;
+use eight::{Eight, WordsBehind};
 use pairs::Pairs;
 use wide::u32x8;
 
@@ -39,6 +41,8 @@ pub(crate) const ALL: u32 = (1 << LANES) - 1;
 #[derive(Debug, Default)]
 pub(crate) struct LaneState {
     pub(crate) eights: [Eight; EIGHTS],
+    /// Of each eight, if a capture compares them.
+    behind: [WordsBehind; EIGHTS],
     pub(crate) pairs: Pairs,
 }
 

@@ -115,7 +115,7 @@ fn fast(snapshot: &Snapshot, burst: &[Vec<u8>]) -> Vec<(Option<FrameOutcome>, Te
     let mut group_of = vec![None; burst.len()];
     for (frames, group_of) in frames.chunks_mut(LANES).zip(group_of.chunks_mut(LANES)) {
         let heads = core::array::from_fn(|lane| frames.get(lane));
-        let mut eight = Eight::classify::<_, false>(&tables.fast_path, &heads, LONGEST);
+        let (mut eight, _) = Eight::classify::<_, false>(&tables.fast_path, &heads, LONGEST);
         eight.look_up(&snapshot.fib, frames);
         let mut groups = [0; LANES];
         let taken = pairs.take::<_, false>(from, &eight, frames, &mut outcomes, &mut groups);
