@@ -19,10 +19,11 @@ use dataplane::testing::wire::{Udp, host_mac, host_v4, port_mac};
 use dataplane::time::Instant;
 use dataplane::worker::Worker;
 use std::hint::black_box;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 const PORTS: u8 = 2;
+const ROUTES: u16 = 1_000;
 
 /// The control thread's ends, which live as long as the worker.
 type Control = ControlRings<<LoopDevice as Device>::Frame>;
@@ -31,16 +32,32 @@ fn port(number: u8) -> PortId {
     PortId::from_number(usize::from(number)).expect("a port")
 }
 
-/// Two routed ports, 1,000 routes by port 2's host and 1,000 by port 1's, 64 entries of which the
-/// last ones match.
+/// Two routed ports, 1,000 routes of each family by port 2's host and as many by port 1's, 64
+/// entries of which the last ones match. UDP in IPv4 arrives.
 fn switch(burst_frames: usize) -> (Worker<LoopDevice>, Control) {
+    switch_with(burst_frames, |from, flow| {
+        let to = if from == 1 { 40 } else { 20 };
+        let [high, low] = (flow % ROUTES).to_be_bytes();
+        Udp { dst: [to, high, low, 9], src_port: flow, ..Udp::routed(from, 1, 26) }.bytes()
+    })
+}
+
+/// The same with the frame that `frame` makes for a port of arrival and a flow.
+fn switch_with(
+    burst_frames: usize,
+    frame: impl Fn(u8, u16) -> Vec<u8>,
+) -> (Worker<LoopDevice>, Control) {
     let mut builder = RigBuilder::routed(PORTS);
     for (number, first) in [(1, 20_u8), (2, 40)] {
         let gateway = IpAddr::V4(Ipv4Addr::from(host_v4(number, 1)));
-        for route in 0..1_000_u16 {
+        for route in 0..ROUTES {
             let [high, low] = route.to_be_bytes();
-            let net = format!("{first}.{high}.{low}.0/24").parse().expect("a network");
-            builder.routes.set_route(net, Route::Via(vec![gateway])).expect("room");
+            for net in
+                [format!("{first}.{high}.{low}.0/24"), format!("{}/48", site(first, route, 0))]
+            {
+                let net = net.parse().expect("a network");
+                builder.routes.set_route(net, Route::Via(vec![gateway])).expect("room");
+            }
         }
     }
     let all: PortSet = [port(1), port(2)].into_iter().collect();
@@ -57,19 +74,30 @@ fn switch(burst_frames: usize) -> (Worker<LoopDevice>, Control) {
         new_tag: Tag::from_low_bits(value),
     };
     builder.rules = Some(filler.chain([keep(1), keep(2)]).collect());
-    let templates = [(1, 40_u8), (2, 20)].map(|(from, first)| {
-        let one = |flow: u16| {
-            let [high, low] = (flow % 1_000).to_be_bytes();
-            Udp { dst: [first, high, low, 9], src_port: flow, ..Udp::routed(from, 1, 26) }.bytes()
-        };
-        (0..1_024).map(one).collect()
-    });
+    let templates = [1, 2].map(|from| (0..1_024).map(|flow| frame(from, flow)).collect());
     let snapshot = Arc::new(builder.snapshot(0));
     let (mut links, mut control) = connect(1, usize::from(PORTS));
     let device = LoopDevice::new(templates.to_vec(), 4_096, burst_frames);
     let worker =
         Worker::new(&builder.settings, snapshot, device, links.remove(0), Polling::default());
     (worker, control.remove(0))
+}
+
+/// An address of a network that is behind port 2 if `first` is 40, and behind port 1 if it is 20.
+fn site(first: u8, route: u16, host: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0x2A00, first.into(), route, 0, 0, 0, 0, host)
+}
+
+/// A UDP datagram of 18 octets in IPv6.
+fn udp_v6(from: u8, flow: u16) -> Vec<u8> {
+    let to = if from == 1 { 40 } else { 20 };
+    let mut frame = [port_mac(from).0, host_mac(from, 1).0].concat();
+    frame.extend([0x86, 0xDD, 0x66, 0x80, 0, 0, 0, 26, 17, 64]);
+    frame.extend(Ipv6Addr::new(0x2001, 0xDB8, from.into(), 0, 0, 0, 0, 1).octets());
+    frame.extend(site(to, flow % ROUTES, flow).octets());
+    frame.extend([flow.to_be_bytes(), [0x12, 0xB7], [0, 26], [0, 0]].concat());
+    frame.resize(80, 0);
+    frame
 }
 
 /// One turn routes a burst each way, and the frames look as they must.
@@ -99,6 +127,29 @@ fn uncongested(criterion: &mut Criterion) {
         assert_eq!(worker.totals().imbalance(), 0);
         assert_eq!(worker.totals().dropped, 0);
     }
+    group.finish();
+}
+
+/// IPv6, which goes the same way.
+fn ipv6(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("pipeline");
+    let (mut worker, _control) = switch_with(64, udp_v6);
+    worker.device_mut().keep_last = true;
+    worker.turn(Instant::from_ns(1));
+    let sent = worker.device_mut().last[1].clone();
+    assert_eq!(sent[..12], [host_mac(2, 1).0, port_mac(2).0].concat());
+    assert_eq!((sent[14], sent[21]), (0x66, 63));
+    assert_eq!(worker.totals().dropped + worker.totals().held, 0);
+    worker.device_mut().keep_last = false;
+    group.throughput(Throughput::Elements(2 * 64));
+    let mut now = 0;
+    group.bench_function("IPv6", |bencher| {
+        bencher.iter(|| {
+            now += 1_000;
+            black_box(worker.turn(Instant::from_ns(now)))
+        });
+    });
+    assert_eq!((worker.totals().imbalance(), worker.totals().dropped), (0, 0));
     group.finish();
 }
 
@@ -233,5 +284,5 @@ fn capture(control: &mut Control, captured: &Captured) -> CaptureReader {
     reader
 }
 
-criterion_group!(benches, uncongested, congested, captured);
+criterion_group!(benches, uncongested, ipv6, congested, captured);
 criterion_main!(benches);

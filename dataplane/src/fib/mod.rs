@@ -84,6 +84,12 @@ impl Fib {
         &self.v4
     }
 
+    /// The table of IPv6 prefixes.
+    #[inline(always)]
+    pub(crate) const fn v6_trie(&self) -> &Trie<u128> {
+        &self.v6
+    }
+
     /// The leaf of an IPv6 destination.
     #[inline]
     pub fn v6(&self, destination: [u8; 16]) -> Leaf {

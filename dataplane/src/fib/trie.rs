@@ -26,6 +26,8 @@ pub trait Key: Copy + Ord + Debug {
     fn byte_above(self, shift: u8) -> usize;
     /// Whether the two differ above the lowest `shift` bits.
     fn differs_above(self, other: Self, shift: u8) -> bool;
+    /// All bits set above the lowest `shift`.
+    fn above(shift: u8) -> Self;
     /// Bits that the two have in common, from the first on.
     fn bits_shared(self, other: Self) -> u32;
     /// `self` with all bits cleared from bit `len` on, counted from the first.
@@ -49,6 +51,10 @@ macro_rules! impl_key {
             #[inline(always)]
             fn differs_above(self, other: Self, shift: u8) -> bool {
                 $any_above(self ^ other, shift)
+            }
+            #[inline(always)]
+            fn above(shift: u8) -> Self {
+                Self::MAX.checked_shl(u32::from(shift)).unwrap_or(0)
             }
             fn bits_shared(self, other: Self) -> u32 {
                 (self ^ other).leading_zeros()
@@ -137,17 +143,31 @@ impl Entry {
 
 /// A step through any number of bits: does the key start with this prefix?
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Guard<K> {
+pub(crate) struct Guard<K> {
     /// The prefix, zeros behind it.
-    pub(super) prefix: K,
+    pub(crate) prefix: K,
     /// Where a key goes on that starts with it.
     pub(super) inside: Entry,
-    /// Where every other key goes on.
+    /// Where every other key goes on: a leaf, or another guard.
     pub(super) outside: Entry,
     /// Bits that are not compared.
     pub(super) shift: u8,
     /// If `inside` leads to a node: the bits below the byte that indexes it.
-    pub(super) inside_shift: u8,
+    pub(crate) inside_shift: u8,
+}
+
+impl<K: Key> Guard<K> {
+    /// The bits of [`Self::prefix`] that are compared.
+    #[inline(always)]
+    pub(crate) fn mask(&self) -> K {
+        K::above(self.shift)
+    }
+
+    /// The bits of [`Self::inside`] and [`Self::outside`].
+    #[inline(always)]
+    pub(crate) const fn next_bits(&self) -> [u32; 2] {
+        [self.inside.0, self.outside.0]
+    }
 }
 
 /// An immutable table of prefixes.
@@ -201,6 +221,12 @@ impl<K: Key> Trie<K> {
     #[inline(always)]
     pub(crate) fn node_bits(&self, at: u32) -> u32 {
         self.nodes.get(at as usize).map_or(Leaf::NO_ROUTE.bits(), |entry| entry.0)
+    }
+
+    /// The guard that an entry with these bits leads to.
+    #[inline(always)]
+    pub(crate) fn guard(&self, bits: u32) -> Option<&Guard<K>> {
+        self.guards.get(Entry(bits).index())
     }
 
     /// Bytes of memory behind the table.

@@ -16,6 +16,7 @@ use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::bridge::{self, BridgeInput, Destination};
 use crate::pipeline::class::Class;
+use crate::pipeline::lanes::eight::Eight;
 use crate::pipeline::lanes::pairs::Input;
 use crate::pipeline::lanes::stations::{Bridge, Target};
 use crate::pipeline::lanes::{ALL, LANES, LaneState, lanes_of};
@@ -65,8 +66,9 @@ impl<D: Device, V: Driver> Core<D, V> {
             Progress::default()
         } else {
             let frame_bytes_max = self.ports[from.arrival.slot].frame_bytes_max;
-            let port = &from.tables.fast_path;
-            let control_bits = self.lanes.classify::<_, true>(port, &self.rx, frame_bytes_max);
+            let (headers, port) = (self.lanes.headers(), &from.tables.fast_path);
+            let control_bits =
+                Eight::classify_burst::<_, true, false>(headers, port, &self.rx, frame_bytes_max);
             if control_bits != 0 {
                 self.process_mac_control_burst(control_bits, from.arrival.slot);
             }

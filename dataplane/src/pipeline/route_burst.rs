@@ -8,6 +8,7 @@ use crate::driver::Driver;
 use crate::l2::Vid;
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
+use crate::pipeline::lanes::eight::Eight;
 use crate::pipeline::lanes::pairs::Input;
 use crate::pipeline::lanes::{ALL, LANES, LaneState, lanes_of};
 use crate::pipeline::route;
@@ -31,7 +32,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         let control_bits = if is_followed && self.accounting.compares_behind_header() {
             self.lanes.classify_with_behind(&tables.fast_path, &self.rx, frame_bytes_max)
         } else {
-            self.lanes.classify::<_, false>(&tables.fast_path, &self.rx, frame_bytes_max)
+            let (headers, port) = (self.lanes.headers(), &tables.fast_path);
+            Eight::classify_burst::<_, false, false>(headers, port, &self.rx, frame_bytes_max)
         };
         let followed = if is_followed { self.followed_of_burst(self.inputs[slot].port) } else { 0 };
         if control_bits != 0 {

@@ -5,6 +5,7 @@ use crate::pipeline::class::Class;
 use crate::pipeline::fast_path;
 use crate::pipeline::lanes::{LANES, routes};
 use crate::snapshot::{PortTables, Snapshot};
+use wide::u32x8;
 
 /// Class and destination of a plain frame, as a routed port's burst examines it: parse and classify
 /// in one go. `None` for a frame that goes through the general stages.
@@ -22,6 +23,6 @@ pub fn look_up(snapshot: &Snapshot, destinations: [u32; LANES]) -> [Leaf; LANES]
 /// As [`look_up`], in a table of its own.
 #[inline(always)]
 pub fn look_up_in(fib: &Fib, destinations: [u32; LANES]) -> [Leaf; LANES] {
-    let leaves = routes::look_up(fib.v4_trie(), destinations.into()).to_array();
+    let leaves = routes::look_up(fib.v4_trie(), [destinations.into()], u32x8::MAX).to_array();
     leaves.map(|bits| Leaf::from_bits(bits).unwrap_or(Leaf::NO_ROUTE))
 }

@@ -7,6 +7,8 @@ pub(crate) const HEADER_LENGTH: u8 = 40;
 /// Offset of the length of what follows the header.
 pub(crate) const PAYLOAD_LENGTH: usize = 4;
 const HOP_LIMIT: usize = 7;
+/// Offset of the destination address.
+pub(crate) const DESTINATION_OFFSET: usize = 24;
 
 /// The traffic class (DSCP and ECN).
 #[inline(always)]

@@ -10,20 +10,8 @@ use crate::snapshot::FastPathPort;
 use wide::u32x8;
 
 impl LaneState {
-    /// Reads and classifies the headers of the burst `rx`, as [`Eight::classify_burst`] does.
-    #[inline(always)]
-    pub(crate) fn classify<F: Frame, const IS_BRIDGED: bool>(
-        &mut self,
-        port: &FastPathPort,
-        rx: &[F],
-        frame_bytes_max: u16,
-    ) -> u64 {
-        let into = (&mut self.eights, &mut self.behind);
-        Eight::classify_burst::<_, IS_BRIDGED, false>(into, port, rx, frame_bytes_max)
-    }
-
-    /// [`Self::classify`] of a routed port, for [`Self::frames_with`] with compares of words behind
-    /// the header.
+    /// [`Eight::classify_burst`] of a routed port, for [`Self::frames_with`] with compares of words
+    /// behind the header.
     #[inline(never)]
     pub(crate) fn classify_with_behind<F: Frame>(
         &mut self,
@@ -31,8 +19,7 @@ impl LaneState {
         rx: &[F],
         frame_bytes_max: u16,
     ) -> u64 {
-        let into = (&mut self.eights, &mut self.behind);
-        Eight::classify_burst::<_, false, true>(into, port, rx, frame_bytes_max)
+        Eight::classify_burst::<_, false, true>(self.headers(), port, rx, frame_bytes_max)
     }
 
     /// Bit i is set if frame i of the burst of `frames` that was classified last fulfills one of

@@ -12,12 +12,16 @@ use wide::u32x8;
 /// Words of the IP header that are kept.
 pub(super) const WORDS: usize = ipv4::HEADER_BYTES / 4;
 
-/// Octets that are read of each frame: Ethernet with a tag, and IPv4.
-const HEAD_BYTES: usize = ethernet::HEADER_BYTES + ethernet::TAG_BYTES + ipv4::HEADER_BYTES;
+/// Octets that are read of each frame: Ethernet with a tag, and of IPv6 up to the first one of the
+/// destination. Shorter frames are not taken.
+const HEAD_BYTES: usize =
+    ethernet::HEADER_BYTES + ethernet::TAG_BYTES + ipv6::DESTINATION_OFFSET + 1;
 
-/// Where the word behind an IPv4 header is that no VLAN tag precedes. It ends where the header ends
-/// behind a tag.
-const BEHIND_AT: usize = HEAD_BYTES - 4;
+/// Octets of Ethernet and IPv4 in eight words.
+const WORDS_BYTES: usize = 32;
+
+/// Where the word behind an IPv4 header is that no VLAN tag precedes.
+const BEHIND_AT: usize = ethernet::HEADER_BYTES + ipv4::HEADER_BYTES;
 
 /// The two octets of an ethertype, as the upper half of a word that was read from the wire.
 const fn ethertype(value: u16) -> u32 {
@@ -29,7 +33,7 @@ const fn ethertype(value: u16) -> u32 {
 pub(crate) struct Eight {
     /// The first 20 octets of the IP header: all of it, in IPv4.
     pub(super) words: [u32x8; WORDS],
-    is_v6: u32x8,
+    pub(super) is_v6: u32x8,
     pub(super) frame_bytes: u32x8,
     /// What the class follows from; see [`Marking`](super::marking::Marking). [`OTHER`] for a frame
     /// that is not taken.
@@ -69,6 +73,8 @@ struct Read {
     mac: [u32x8; 2],
     /// The first word of an IPv4 source address.
     source: u32x8,
+    /// The first octet of an IPv6 destination address.
+    v6_target: u32x8,
     /// The tag control information; 0 without a tag.
     tci: u32x8,
     tos: u32x8,
@@ -78,7 +84,7 @@ struct Read {
 }
 
 /// Of eight frames without a VLAN tag: the word behind an IPv4 header of 20 octets.
-pub(super) type WordsBehind = u32x8;
+pub(crate) type WordsBehind = u32x8;
 
 impl Eight {
     /// Reads the headers of up to eight frames, none of which is taken yet.
@@ -104,10 +110,18 @@ impl Eight {
         ]);
         let is_tagged = heads[0][12..14] == ethernet::VLAN.to_be_bytes();
         // The words end with the IPv4 header, wherever that is.
-        let loaded = |from: usize| {
-            u32x8::transpose(heads.map(|head| bytemuck::pod_read_unaligned(&head[from..][..32])))
+        let loaded = |l3: usize| {
+            let from = l3 + ipv4::HEADER_BYTES - WORDS_BYTES;
+            let words = |head: &[u8; HEAD_BYTES]| {
+                bytemuck::pod_read_unaligned(&head[from..][..WORDS_BYTES])
+            };
+            u32x8::transpose(heads.map(words))
         };
-        let words = if is_tagged { loaded(HEAD_BYTES - 32) } else { loaded(HEAD_BYTES - 36) };
+        let words = if is_tagged {
+            loaded(ethernet::HEADER_BYTES + ethernet::TAG_BYTES)
+        } else {
+            loaded(ethernet::HEADER_BYTES)
+        };
         let [before, tag_word, type_word, first, second, third, source, destination] = words;
         let le32 = |from: usize| {
             let word = |head: &[u8; HEAD_BYTES]| head[from..].first_chunk().copied();
@@ -126,7 +140,10 @@ impl Eight {
             & checksum_holds([first, second, third, source, destination]);
         let (mut is_v6, mut is_ip) = (type_is(ethernet::IPV6), v4);
         let (mut tos, mut ttl) = (octet(first >> 8), octet(third));
+        let mut v6_target = u32x8::ZERO;
         if is_v6.any() {
+            let at = l3 + ipv6::DESTINATION_OFFSET;
+            v6_target = u32x8::new(heads.map(|head| u32::from(head[at.min(HEAD_BYTES - 1)])));
             is_v6 &= v6_holds(first, second, frame_bytes, l3);
             is_ip |= is_v6;
             let class: u32x8 =
@@ -152,7 +169,7 @@ impl Eight {
             v6: is_v6.to_bitmask(),
             is_tagged,
         };
-        Read { eight, behind, mac, source, tci, tos, ttl, is_ip }
+        Read { eight, behind, mac, source, v6_target, tci, tos, ttl, is_ip }
     }
 
     /// Reads and classifies the headers of the burst `rx`, eight frames after the other. Frames
@@ -160,7 +177,7 @@ impl Eight {
     /// words behind the headers are put into `behind`. Bit i of the result is set if frame i is a
     /// MAC control frame.
     #[inline(always)]
-    pub(super) fn classify_burst<F: Frame, const IS_BRIDGED: bool, const KEEPS_BEHIND: bool>(
+    pub(crate) fn classify_burst<F: Frame, const IS_BRIDGED: bool, const KEEPS_BEHIND: bool>(
         (eights, behind): (&mut [Self; EIGHTS], &mut [WordsBehind; EIGHTS]),
         port: &FastPathPort,
         rx: &[F],
@@ -221,7 +238,7 @@ impl Eight {
         let eight = if IS_BRIDGED {
             read.bridged(port, frame_bytes_max)
         } else {
-            read.routed(port, frames, frame_bytes_max)
+            read.routed(port, frame_bytes_max)
         };
         (eight, behind)
     }
@@ -231,13 +248,8 @@ impl Read {
     /// Classifies up to eight frames of a routed port. One that is longer than
     /// `frame_bytes_max` is not taken.
     #[inline(always)]
-    fn routed<F: Frame>(
-        self,
-        port: &FastPathPort,
-        frames: &[Option<&F>; LANES],
-        frame_bytes_max: u32,
-    ) -> Eight {
-        let Self { mut eight, mac, source, tci, tos, ttl, is_ip, .. } = self;
+    fn routed(self, port: &FastPathPort, frame_bytes_max: u32) -> Eight {
+        let Self { mut eight, mac, source, v6_target, tci, tos, ttl, is_ip, .. } = self;
         let mac_is = [port.mac_bits, port.mac_bits >> 16].map(low_32_bits);
         let mut is_taken = is_ip
             & mac[0].simd_eq(u32x8::splat(mac_is[0]))
@@ -251,8 +263,7 @@ impl Read {
         let mut addresses =
             is_v4_source(octet(source)) & octet(eight.destination()).simd_lt(u32x8::splat(224));
         if eight.v6 != 0 {
-            let v6 = eight.v6_addresses(frames);
-            addresses = eight.is_v6.select(v6, addresses);
+            addresses = eight.is_v6.select(are_v6_unicast(eight.words[2], v6_target), addresses);
         }
         is_taken &= addresses;
         if port.ttl_classes.is_some() {
@@ -302,32 +313,6 @@ impl Eight {
         self
     }
 
-    /// By lane: all ones if the addresses of an IPv6 packet are such as routers forward.
-    #[inline(always)]
-    fn v6_addresses<F: Frame>(&self, frames: &[Option<&F>; LANES]) -> u32x8 {
-        let source = self.words[2];
-        let [a, b, c, d, e, f, g, h] = *frames;
-        let first = |frame: Option<&F>| {
-            let address = frame.and_then(|frame| self.v6_destination(frame));
-            address.map_or(0xFF, |address| u32::from(address[0]))
-        };
-        let target = u32x8::new([
-            first(a),
-            first(b),
-            first(c),
-            first(d),
-            first(e),
-            first(f),
-            first(g),
-            first(h),
-        ]);
-        // A source whose first word is 0 may be the unspecified or the loopback address.
-        octet(source).simd_ne(u32x8::splat(0xFF))
-            & source.simd_ne(u32x8::ZERO)
-            & (source & u32x8::splat(0xC0FF)).simd_ne(u32x8::splat(0x80FE))
-            & target.simd_ne(u32x8::splat(0xFF))
-    }
-
     /// Destination addresses of IPv4 packets, in network byte order.
     #[inline(always)]
     pub(super) const fn destination(&self) -> u32x8 {
@@ -344,7 +329,11 @@ impl Eight {
     #[inline(always)]
     pub(super) fn v6_destination<F: Frame>(&self, frame: &F) -> Option<[u8; 16]> {
         let tag_bytes = if self.is_tagged { ethernet::TAG_BYTES } else { 0 };
-        frame.head().get(ethernet::HEADER_BYTES + tag_bytes + 24..)?.first_chunk().copied()
+        frame
+            .head()
+            .get(ethernet::HEADER_BYTES + tag_bytes + ipv6::DESTINATION_OFFSET..)?
+            .first_chunk()
+            .copied()
     }
 
     /// Bit i is set if frame i is not taken, or there is none.
@@ -425,6 +414,17 @@ fn v4_length_holds(first: u32x8, frame_bytes: u32x8, l3: usize) -> u32x8 {
     let beyond_header: u32x8 = be16(first >> 16) - header;
     let room: u32x8 = frame_bytes - header - u32x8::splat(bytes_of(l3));
     beyond_header.simd_le(room)
+}
+
+/// By lane: all ones if the addresses of an IPv6 packet are such as routers forward: the first word
+/// of the source, and the first octet of the destination.
+#[inline(always)]
+fn are_v6_unicast(source: u32x8, target: u32x8) -> u32x8 {
+    // A source whose first word is 0 may be the unspecified or the loopback address.
+    octet(source).simd_ne(u32x8::splat(0xFF))
+        & source.simd_ne(u32x8::ZERO)
+        & (source & u32x8::splat(0xC0FF)).simd_ne(u32x8::splat(0x80FE))
+        & target.simd_ne(u32x8::splat(0xFF))
 }
 
 /// By lane: all ones if the version is 6 and the frame has the header and the payload.

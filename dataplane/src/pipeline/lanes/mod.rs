@@ -46,6 +46,14 @@ pub(crate) struct LaneState {
     pub(crate) pairs: Pairs,
 }
 
+impl LaneState {
+    /// Where [`Eight::classify_burst`] puts what it reads.
+    #[inline(always)]
+    pub(crate) const fn headers(&mut self) -> (&mut [Eight; EIGHTS], &mut [WordsBehind; EIGHTS]) {
+        (&mut self.eights, &mut self.behind)
+    }
+}
+
 #[inline(always)]
 fn of_lanes(value: impl FnMut(usize) -> u32) -> u32x8 {
     u32x8::new(core::array::from_fn(value))

@@ -1,22 +1,28 @@
 //! Looks up the routes of eight frames.
 
 use super::eight::Eight;
-use super::{ALL, lanes_of, octet, of_lanes};
-use crate::fib::trie::{self, Trie};
+use super::{ALL, LANES, lanes_of, octet, of_lanes};
+use crate::fib::trie::{self, Key, Trie};
 use crate::fib::{Fib, Leaf};
 use crate::frame::Frame;
 use crate::pipeline::routed;
 use crate::snapshot::Snapshot;
-use crate::wire::ethernet;
 use crate::wire::parse::Kind;
+use crate::wire::{ethernet, ipv6};
 use wide::u32x8;
+
+/// From this number of frames with IPv6 on, all lanes are looked up at once.
+const V6_LANES_MIN: u32 = 3;
+const ADDRESS_BYTES: usize = 16;
+/// Where the addresses of IPv6 are in a frame without a VLAN tag.
+const V6_ADDRESSES_AT: usize = ethernet::HEADER_BYTES + ipv6::HEADER_BYTES - 2 * ADDRESS_BYTES;
 
 impl Eight {
     /// Looks up the destination of each frame.
     #[inline(always)]
     pub(crate) fn look_up<F: Frame>(&mut self, fib: &Fib, frames: &[F]) {
         if self.v6 != ALL {
-            self.leaves = look_up(fib.v4_trie(), from_be(self.destination()));
+            self.leaves = look_up(fib.v4_trie(), [from_be(self.destination())], u32x8::MAX);
         }
         if self.v6 != 0 {
             self.look_up_v6(fib, frames);
@@ -25,12 +31,33 @@ impl Eight {
 
     #[inline(never)]
     fn look_up_v6<F: Frame>(&mut self, fib: &Fib, frames: &[F]) {
+        if self.v6.count_ones() >= V6_LANES_MIN {
+            let found = look_up(fib.v6_trie(), self.v6_destinations(frames), self.is_v6);
+            self.leaves = self.is_v6.select(found, self.leaves);
+            return;
+        }
         let mut leaves = self.leaves.to_array();
         for lane in lanes_of(self.v6 & !self.others()) {
             let destination = frames.get(lane).and_then(|frame| self.v6_destination(frame));
             leaves[lane] = destination.map_or(Leaf::NO_ROUTE, |address| fib.v6(address)).bits();
         }
         self.leaves = u32x8::new(leaves);
+    }
+
+    /// The destination addresses, as if all frames had IPv6; 0 of one that is too short for it.
+    #[inline(always)]
+    fn v6_destinations<F: Frame>(&self, frames: &[F]) -> [u32x8; 4] {
+        const SHORT: [u8; 2 * ADDRESS_BYTES] = [0; 2 * ADDRESS_BYTES];
+        let from =
+            if self.is_tagged { V6_ADDRESSES_AT + ethernet::TAG_BYTES } else { V6_ADDRESSES_AT };
+        let addresses = |lane: usize| {
+            let head = frames.get(lane).and_then(|frame| frame.head().get(from..));
+            *head.and_then(<[u8]>::first_chunk).unwrap_or(&SHORT)
+        };
+        let [a, b, c, d, e, f, g, h] =
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|lane| bytemuck::pod_read_unaligned(&addresses(lane)));
+        let [_, _, _, _, destination @ ..] = u32x8::transpose([a, b, c, d, e, f, g, h]);
+        destination.map(from_be)
     }
 
     /// By lane: the index of each frame's next hop.
@@ -67,27 +94,118 @@ fn from_be(words: u32x8) -> u32x8 {
     words << 24 | (words & middle) << 8 | (words >> 8 & middle) | words >> 24
 }
 
-/// By lane: the bits of the leaf of each of `keys`, as [`Trie::lookup`] finds it.
+/// Addresses in the lanes of vectors: words of 32 bits, the first of the address first.
+pub(crate) trait Keys: Copy {
+    /// The address in one lane.
+    type Key: Key;
+    /// The words.
+    fn words(&self) -> &[u32x8];
+    /// The same address in all lanes.
+    fn splat(key: Self::Key) -> Self;
+    /// The address in this lane.
+    fn lane(&self, lane: usize) -> Self::Key;
+
+    /// By lane: the 8 bits above the lowest `shift`, a multiple of 8.
+    #[inline(always)]
+    fn byte_above(&self, shift: u32) -> u32x8 {
+        let words = self.words();
+        let at = words.len() - 1 - (shift as usize / 32).min(words.len() - 1);
+        octet(words[at] >> (shift % 32))
+    }
+
+    /// By lane: all ones if the address differs from `prefix` in a bit that is set in `mask`.
+    #[inline(always)]
+    fn differs(&self, prefix: &Self, mask: &Self) -> u32x8 {
+        let words = self.words().iter().zip(prefix.words()).zip(mask.words());
+        let other = words
+            .fold(u32x8::ZERO, |other, ((word, prefix), mask)| other | (*word ^ *prefix) & *mask);
+        other.simd_ne(u32x8::ZERO)
+    }
+}
+
+impl Keys for [u32x8; 1] {
+    type Key = u32;
+    #[inline(always)]
+    fn words(&self) -> &[u32x8] {
+        self
+    }
+    #[inline(always)]
+    fn splat(key: u32) -> Self {
+        [u32x8::splat(key)]
+    }
+    #[inline(always)]
+    fn lane(&self, lane: usize) -> u32 {
+        self[0].to_array()[lane % LANES]
+    }
+}
+
+impl Keys for [u32x8; 4] {
+    type Key = u128;
+    #[inline(always)]
+    fn words(&self) -> &[u32x8] {
+        self
+    }
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "a word")]
+    fn splat(key: u128) -> Self {
+        [96, 64, 32, 0].map(|shift| u32x8::splat((key >> shift) as u32))
+    }
+    #[inline(always)]
+    fn lane(&self, lane: usize) -> u128 {
+        let words = self.iter().map(|word| word.to_array()[lane % LANES]);
+        words.fold(0, |key, word| key << 32 | u128::from(word))
+    }
+}
+
+/// By lane that is all ones in `wanted`: the bits of the leaf of the key, as [`Trie::lookup`] finds
+/// it.
 #[inline(always)]
-pub(crate) fn look_up(trie: &Trie<u32>, keys: u32x8) -> u32x8 {
-    let root: u32x8 = keys >> 16 >> trie.root_shift;
-    let mut entries = u32x8::new(root.to_array().map(|at| trie.root_bits(at)));
+pub(crate) fn look_up<K: Keys>(trie: &Trie<K::Key>, keys: K, wanted: u32x8) -> u32x8 {
+    let root: u32x8 = keys.words()[0] >> 16 >> trie.root_shift;
+    let mut entries = u32x8::new(root.to_array().map(|at| trie.root_bits(at))) & wanted;
     let mut shift = u32::from(trie.first_shift);
     // The highest bit is set in every entry but a leaf.
     while entries.to_bitmask() != 0 {
         let is_node = (entries & u32x8::splat(trie::GUARD)).simd_eq(u32x8::splat(trie::NODE));
         if !is_node.any() {
-            // Behind a guard keys are at different depths: each goes by itself.
-            let (known, keys) = (entries.to_array(), keys.to_array());
-            return of_lanes(|lane| match known[lane] {
-                trie::NODE.. => trie.lookup(keys[lane]).bits(),
-                leaf => leaf,
-            });
+            if let Some(beyond) = beyond_guard(trie, &keys, entries) {
+                (entries, shift) = beyond;
+                continue;
+            }
+            return each(trie, &keys, entries.to_array());
         }
-        let inside: u32x8 = entries << 8 | octet(keys >> shift);
+        let inside: u32x8 = entries << 8 | keys.byte_above(shift);
         let next = (is_node & inside).to_array().map(|at| trie.node_bits(at));
         entries = is_node.select(u32x8::new(next), entries);
         shift = shift.wrapping_sub(8);
     }
     entries
+}
+
+/// Takes the lanes whose entry is a guard, and no other is a node, beyond it: their entries, and
+/// the bits below the byte that indexes a node, which only keys inside have. `None` if they are at
+/// different guards.
+#[inline(always)]
+fn beyond_guard<K: Keys>(trie: &Trie<K::Key>, keys: &K, entries: u32x8) -> Option<(u32x8, u32)> {
+    let is_guard: u32x8 = entries.simd_ge(u32x8::splat(trie::GUARD));
+    let lane = is_guard.to_bitmask().trailing_zeros() as usize % LANES;
+    let entry = entries.to_array()[lane];
+    let guard = trie.guard(entry)?;
+    let is_other = is_guard & entries.simd_ne(u32x8::splat(entry));
+    let differs = keys.differs(&K::splat(guard.prefix), &K::splat(guard.mask())) & is_guard;
+    if is_other.any() {
+        return None;
+    }
+    let [inside, outside] = guard.next_bits().map(u32x8::splat);
+    let next = differs.select(outside, inside);
+    Some((is_guard.select(next, entries), u32::from(guard.inside_shift)))
+}
+
+/// The same for each lane by itself: behind guards keys are at different depths.
+#[inline(never)]
+fn each<K: Keys>(trie: &Trie<K::Key>, keys: &K, entries: [u32; LANES]) -> u32x8 {
+    of_lanes(|lane| match entries[lane] {
+        trie::NODE.. => trie.lookup(keys.lane(lane)).bits(),
+        leaf => leaf,
+    })
 }

@@ -296,7 +296,8 @@ proptest! {
         }
     }
 
-    /// Random tables are in the tests of `fib/compile.rs`; here lanes that end at different depths.
+    /// Random tables, and those of IPv6, are in the tests of `fib/compile.rs`; here lanes that end
+    /// at different depths.
     #[test]
     fn lanes_find_what_single_keys_find(keys: [u32; LANES], few in 0_u8..4) {
         let mut builder = RigBuilder::routed(2);
@@ -312,7 +313,7 @@ proptest! {
         let near = [0x0A09_0807, 0x0A09_0806, 0x0A09_0001, 0x0A08_0001, 0x1400_0501, 0x1401_0501];
         let keys: [u32; LANES] =
             core::array::from_fn(|lane| if keys[lane] % 3 == 0 { keys[lane] } else { near[lane % 6] });
-        let found = look_up(fib.v4_trie(), u32x8::new(keys)).to_array();
+        let found = look_up(fib.v4_trie(), [u32x8::new(keys)], u32x8::MAX).to_array();
         let one_by_one = keys.map(|key| fib.v4(key.to_be_bytes()));
         prop_assert_eq!(found.map(Leaf::from_bits), one_by_one.map(Some));
     }
