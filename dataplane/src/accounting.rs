@@ -136,12 +136,6 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
         !V::IS_EVENT_DRIVEN && self.capture.is_some()
     }
 
-    /// Whether the filter of a capture compares words behind an IPv4 header.
-    #[inline]
-    pub(crate) fn compares_behind_header(&self) -> bool {
-        self.capture.as_deref().is_some_and(Capture::compares_behind_header)
-    }
-
     /// The capture, if a client captures.
     #[inline(always)]
     pub(crate) fn capturing(&mut self) -> Option<&mut Capture> {

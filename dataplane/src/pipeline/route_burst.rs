@@ -29,7 +29,8 @@ impl<D: Device, V: Driver> Core<D, V> {
         let slot = arrival.slot;
         let frame_bytes_max = self.ports[slot].frame_bytes_max;
         let is_followed = self.accounting.is_capturing() && !arrival.is_matched;
-        let control_bits = if is_followed && self.accounting.compares_behind_header() {
+        let capture = self.accounting.capturing().filter(|_| is_followed);
+        let control_bits = if capture.is_some_and(|capture| capture.compares_behind_header()) {
             self.lanes.classify_with_behind(&tables.fast_path, &self.rx, frame_bytes_max)
         } else {
             let (headers, port) = (self.lanes.headers(), &tables.fast_path);

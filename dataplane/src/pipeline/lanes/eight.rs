@@ -117,11 +117,8 @@ impl Eight {
             };
             u32x8::transpose(heads.map(words))
         };
-        let words = if is_tagged {
-            loaded(ethernet::HEADER_BYTES + ethernet::TAG_BYTES)
-        } else {
-            loaded(ethernet::HEADER_BYTES)
-        };
+        // Two constant offsets, not one that varies.
+        let words = if is_tagged { loaded(l3(true)) } else { loaded(l3(false)) };
         let [before, tag_word, type_word, first, second, third, source, destination] = words;
         let le32 = |from: usize| {
             let word = |head: &[u8; HEAD_BYTES]| head[from..].first_chunk().copied();
@@ -133,7 +130,7 @@ impl Eight {
             let found: u32x8 = type_word >> 16;
             found.simd_eq(u32x8::splat(ethertype(value)))
         };
-        let l3 = ethernet::HEADER_BYTES + if is_tagged { ethernet::TAG_BYTES } else { 0 };
+        let l3 = l3(is_tagged);
         let v4 = type_is(ethernet::IPV4)
             & octet(first).simd_eq(u32x8::splat(0x45))
             & v4_length_holds(first, frame_bytes, l3)
@@ -186,24 +183,25 @@ impl Eight {
         let longest = u32::from(frame_bytes_max) + bytes_of(2 * ethernet::TAG_BYTES);
         let (whole, rest) = rx.as_chunks::<LANES>();
         let mut control_bits = 0;
-        for ((at, frames), eight) in (0..).zip(whole).zip(eights.iter_mut()) {
+        let read = eights.iter_mut().zip(behind.iter_mut());
+        for ((at, frames), (eight, behind)) in (0..).zip(whole).zip(read) {
             let [a, b, c, d, e, f, g, h] = frames;
             let frames = [a, b, c, d, e, f, g, h].map(Some);
             let words;
             (*eight, words) = Self::classify::<F, IS_BRIDGED>(port, &frames, longest);
             if KEEPS_BEHIND {
-                behind[at] = words;
+                *behind = words;
             }
             control_bits |= eight.control_bits(&frames) << (LANES * at);
         }
-        if let Some(eight) = eights.get_mut(whole.len()).filter(|_| !rest.is_empty()) {
-            let bits = if KEEPS_BEHIND {
-                let into = (eight, Some(&mut behind[whole.len()]));
-                Self::classify_rest::<F, IS_BRIDGED, true>(port, rest, longest, into)
-            } else {
-                Self::classify_rest::<F, IS_BRIDGED, false>(port, rest, longest, (eight, None))
-            };
-            control_bits |= bits << (LANES * whole.len());
+        let at = whole.len();
+        if let (Some(eight), Some(behind), false) =
+            (eights.get_mut(at), behind.get_mut(at), rest.is_empty())
+        {
+            let read = (eight, behind);
+            let bits =
+                Self::classify_rest::<F, IS_BRIDGED, KEEPS_BEHIND>(port, rest, longest, read);
+            control_bits |= bits << (LANES * at);
         }
         control_bits
     }
@@ -215,12 +213,12 @@ impl Eight {
         port: &FastPathPort,
         rest: &[F],
         frame_bytes_max: u32,
-        (eight, behind): (&mut Self, Option<&mut WordsBehind>),
+        (eight, behind): (&mut Self, &mut WordsBehind),
     ) -> u64 {
         let frames = core::array::from_fn(|lane| rest.get(lane));
         let words;
         (*eight, words) = Self::classify::<F, IS_BRIDGED>(port, &frames, frame_bytes_max);
-        if let Some(behind) = behind.filter(|_| KEEPS_BEHIND) {
+        if KEEPS_BEHIND {
             *behind = words;
         }
         eight.control_bits(&frames)
@@ -325,15 +323,16 @@ impl Eight {
         self.marking = is_left.select(u32x8::splat(OTHER), self.marking);
     }
 
+    /// Where the IP header of each frame is.
+    #[inline(always)]
+    pub(super) const fn l3(&self) -> usize {
+        l3(self.is_tagged)
+    }
+
     /// The destination address of a frame with IPv6.
     #[inline(always)]
     pub(super) fn v6_destination<F: Frame>(&self, frame: &F) -> Option<[u8; 16]> {
-        let tag_bytes = if self.is_tagged { ethernet::TAG_BYTES } else { 0 };
-        frame
-            .head()
-            .get(ethernet::HEADER_BYTES + tag_bytes + ipv6::DESTINATION_OFFSET..)?
-            .first_chunk()
-            .copied()
+        frame.head().get(self.l3() + ipv6::DESTINATION_OFFSET..)?.first_chunk().copied()
     }
 
     /// Bit i is set if frame i is not taken, or there is none.
@@ -394,6 +393,12 @@ impl Eight {
             self.is_v6.select(third, v4_third),
         ]
     }
+}
+
+/// Where the IP header is behind Ethernet.
+#[inline(always)]
+const fn l3(is_tagged: bool) -> usize {
+    ethernet::HEADER_BYTES + if is_tagged { ethernet::TAG_BYTES } else { 0 }
 }
 
 #[inline(always)]

@@ -7,15 +7,13 @@ use crate::fib::{Fib, Leaf};
 use crate::frame::Frame;
 use crate::pipeline::routed;
 use crate::snapshot::Snapshot;
+use crate::wire::ipv6;
 use crate::wire::parse::Kind;
-use crate::wire::{ethernet, ipv6};
 use wide::u32x8;
 
 /// From this number of frames with IPv6 on, all lanes are looked up at once.
 const V6_LANES_MIN: u32 = 3;
 const ADDRESS_BYTES: usize = 16;
-/// Where the addresses of IPv6 are in a frame without a VLAN tag.
-const V6_ADDRESSES_AT: usize = ethernet::HEADER_BYTES + ipv6::HEADER_BYTES - 2 * ADDRESS_BYTES;
 
 impl Eight {
     /// Looks up the destination of each frame.
@@ -48,8 +46,7 @@ impl Eight {
     #[inline(always)]
     fn v6_destinations<F: Frame>(&self, frames: &[F]) -> [u32x8; 4] {
         const SHORT: [u8; 2 * ADDRESS_BYTES] = [0; 2 * ADDRESS_BYTES];
-        let from =
-            if self.is_tagged { V6_ADDRESSES_AT + ethernet::TAG_BYTES } else { V6_ADDRESSES_AT };
+        let from = self.l3() + ipv6::DESTINATION_OFFSET - ADDRESS_BYTES;
         let addresses = |lane: usize| {
             let head = frames.get(lane).and_then(|frame| frame.head().get(from..));
             *head.and_then(<[u8]>::first_chunk).unwrap_or(&SHORT)
@@ -73,7 +70,7 @@ impl Eight {
     /// [`Self::hops`] where some leaves are groups.
     #[inline(never)]
     fn members<F: Frame>(&self, snapshot: &Snapshot, frames: &[F]) -> u32x8 {
-        let l3 = ethernet::HEADER_BYTES + if self.is_tagged { ethernet::TAG_BYTES } else { 0 };
+        let l3 = self.l3();
         let mut hops = self.leaves.to_array();
         for (lane, (hop, frame)) in hops.iter_mut().zip(frames).enumerate() {
             let leaf = Leaf::from_bits(*hop).unwrap_or(Leaf::NO_ROUTE);
@@ -95,11 +92,9 @@ fn from_be(words: u32x8) -> u32x8 {
 }
 
 /// Addresses in the lanes of vectors: words of 32 bits, the first of the address first.
-pub(crate) trait Keys: Copy {
+pub(crate) trait Keys: Copy + AsRef<[u32x8]> {
     /// The address in one lane.
     type Key: Key;
-    /// The words.
-    fn words(&self) -> &[u32x8];
     /// The same address in all lanes.
     fn splat(key: Self::Key) -> Self;
     /// The address in this lane.
@@ -108,7 +103,7 @@ pub(crate) trait Keys: Copy {
     /// By lane: the 8 bits above the lowest `shift`, a multiple of 8.
     #[inline(always)]
     fn byte_above(&self, shift: u32) -> u32x8 {
-        let words = self.words();
+        let words = self.as_ref();
         let at = words.len() - 1 - (shift as usize / 32).min(words.len() - 1);
         octet(words[at] >> (shift % 32))
     }
@@ -116,7 +111,7 @@ pub(crate) trait Keys: Copy {
     /// By lane: all ones if the address differs from `prefix` in a bit that is set in `mask`.
     #[inline(always)]
     fn differs(&self, prefix: &Self, mask: &Self) -> u32x8 {
-        let words = self.words().iter().zip(prefix.words()).zip(mask.words());
+        let words = self.as_ref().iter().zip(prefix.as_ref()).zip(mask.as_ref());
         let other = words
             .fold(u32x8::ZERO, |other, ((word, prefix), mask)| other | (*word ^ *prefix) & *mask);
         other.simd_ne(u32x8::ZERO)
@@ -125,10 +120,6 @@ pub(crate) trait Keys: Copy {
 
 impl Keys for [u32x8; 1] {
     type Key = u32;
-    #[inline(always)]
-    fn words(&self) -> &[u32x8] {
-        self
-    }
     #[inline(always)]
     fn splat(key: u32) -> Self {
         [u32x8::splat(key)]
@@ -141,10 +132,6 @@ impl Keys for [u32x8; 1] {
 
 impl Keys for [u32x8; 4] {
     type Key = u128;
-    #[inline(always)]
-    fn words(&self) -> &[u32x8] {
-        self
-    }
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "a word")]
     fn splat(key: u128) -> Self {
@@ -161,7 +148,7 @@ impl Keys for [u32x8; 4] {
 /// it.
 #[inline(always)]
 pub(crate) fn look_up<K: Keys>(trie: &Trie<K::Key>, keys: K, wanted: u32x8) -> u32x8 {
-    let root: u32x8 = keys.words()[0] >> 16 >> trie.root_shift;
+    let root: u32x8 = keys.as_ref()[0] >> 16 >> trie.root_shift;
     let mut entries = u32x8::new(root.to_array().map(|at| trie.root_bits(at))) & wanted;
     let mut shift = u32::from(trie.first_shift);
     // The highest bit is set in every entry but a leaf.
