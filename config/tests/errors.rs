@@ -383,9 +383,35 @@ fn scheduling_and_marking() {
     check("pmax = 0.1", "pmax = 0.0", "0.0", "above 0 and up to 1");
     check("pmax = 0.1", "pmax = nan", "nan", "above 0 and up to 1");
     let again = "pmax = 0.1\n[[ecn]]\npriority = 3\nkmin = 1\nkmax = 1";
-    check("pmax = 0.1", again, "3", "has an [[ecn]] already");
+    check("pmax = 0.1", again, "3", "has a table [[ecn]] already");
     let lossy = "pmax = 0.1\n[[ecn]]\npriority = 0\nkmin = \"512KB\"\nkmax = \"1MB\"";
     check("pmax = 0.1", lossy, "\"512KB\"", "the lossy queue drops at 512 KB");
+}
+
+#[test]
+fn early_drops() {
+    let wred = |text: &str| format!("pmax = 0.1\n[[wred]]\n{text}");
+    let wrong = [
+        ("priority = 8\nkmin = 1\nkmax = 1", "8", "there are eight"),
+        ("priority = 0\nkmin = 2\nkmax = 1", "2", "above `kmax` 1 B; early drops start at `kmin`"),
+        ("priority = 0\nkmin = 1\nkmax = '5GB'", "'5GB'", "4 GB is the most"),
+        ("priority = 0\nkmin = 1\nkmax = 2\npmax = 2.0", "2.0", "above 0 and up to 1"),
+        ("priority = 0\nkmin = '1MB'\nkmax = '1MB'", "'1MB'", "the lossy queue drops at 512 KB"),
+        ("priority = 3\nkmin = 1\nkmax = 2", "3", "nothing lossless is dropped early"),
+        (
+            "priority = 0\nkmin = 1\nkmax = 1\n[[wred]]\npriority = 0\nkmin = 1\nkmax = 1",
+            "0",
+            "has a table [[wred]] already",
+        ),
+    ];
+    for (text, place, words) in wrong {
+        check("pmax = 0.1", &wred(text), place, words);
+    }
+    let right = BASE.replace("pmax = 0.1", &wred("priority = 0\nkmin = 1000\nkmax = '1MB'"));
+    let config = SwitchConfig::parse(Path::new("A.toml"), &right).unwrap();
+    let curve = config.settings.wred[0].unwrap();
+    assert_eq!((curve.kmin_bytes, curve.kmax_bytes, curve.pmax_q16), (1_000, 1_000_000, 3_277));
+    assert_eq!(config.settings.wred[1..], [None; 7]);
 }
 
 #[test]

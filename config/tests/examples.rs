@@ -99,6 +99,7 @@ fn the_examples_show_every_field() {
         "[[route]]",
         "[[neighbor]]",
         "[[ecn]]",
+        "[[wred]]",
         "[[shaper]]",
     ];
     let single = [
@@ -200,6 +201,8 @@ fn a_spine_marks_and_spreads() {
     let ecn = config.settings.ecn[3].unwrap();
     assert_eq!((ecn.kmin_bytes, ecn.kmax_bytes, ecn.pmax_q16), (100_000, 400_000, 3_277));
     assert_eq!(config.settings.ecn[0].unwrap().pmax_q16, 65_536);
+    let wred = config.settings.wred[0].unwrap();
+    assert_eq!((wred.kmin_bytes, wred.kmax_bytes, wred.pmax_q16), (60_000, 300_000, 6_554));
     assert_eq!(config.routes.len(), 8, "four of the tables, four of the file");
     assert_eq!(config.routes[7].1, Route::Blackhole);
     let Route::Via(gateways) = &config.routes[6].1 else { panic!("10.4.0.0/16 has gateways") };

@@ -289,6 +289,7 @@ fn a_reload_says_what_it_cannot_do() {
         format!("{base}[[neighbor]]\naddress = '10.0.0.2'\nmac = '02:00:00:00:00:07'\n"),
         format!("{base}[[tag]]\ntag = 3\ndscp = 26\npriority = 3\n"),
         format!("{base}[[ecn]]\npriority = 0\nkmin = 1000\nkmax = 2000\n"),
+        format!("{base}[[wred]]\npriority = 0\nkmin = 1000\nkmax = 2000\n"),
         format!("{base}[[shaper]]\npriority = 0\npeak_rate = '1M'\n"),
         format!("loopback = ['10.1.0.1/32']\n{base}[[tunnel]]\nname = 't'\nlocal = '10.1.0.1'\n"),
         base.replace("'net_null1'", "'net_null1'\nsource_check = true"),

@@ -10,10 +10,11 @@ use crate::frame::Frame;
 use crate::ids::PortId;
 use crate::limits::{PORTS_MAX, PRIORITIES};
 use crate::port::tx_batch::Run;
-use crate::queue::veq::{FrameMeta, FramePool};
+use crate::queue::ecn;
+use crate::queue::veq::{FrameMeta, FramePool, QueuedFrame};
 use crate::rx_queues::rx_queues;
 use crate::sampling::Sampling;
-use crate::settings::{EcnSettings, SwitchSettings};
+use crate::settings::{DepthCurve, SwitchSettings};
 use crate::time::Instant;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -32,10 +33,10 @@ pub(crate) struct Accounting<F, V> {
     pub(crate) now: Instant,
     /// Bit by index of a receive queue: those whose VIQs this worker owns.
     owned: [u64; PORTS_MAX / 64],
-    pub(crate) ecn: [Option<EcnSettings>; PRIORITIES],
+    pub(crate) ecn: [Option<DepthCurve>; PRIORITIES],
     /// By index of a receive queue: bit vector of lossless priorities.
     lossless_bits: [u8; PORTS_MAX],
-    /// Decides which frames ECN marks.
+    /// Decides which frames ECN marks and WRED drops.
     pub(crate) rng: SplitMix64,
     pub(crate) lossy_queue_bytes: u32,
     /// Whether frames are captured or sampled. Looked at once a burst.
@@ -58,6 +59,8 @@ pub(crate) struct Accounting<F, V> {
     pub(crate) sampling: Option<Box<Sampling>>,
     /// The frame that goes through the stages, if it is captured or sampled.
     pub(crate) in_hand: InHand,
+    /// After what every frame needs: only lossy frames that have to wait ask for it.
+    pub(crate) wred: [Option<DepthCurve>; PRIORITIES],
 }
 
 impl<F: Frame, V: Driver> Accounting<F, V> {
@@ -91,6 +94,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             capture: None,
             sampling: None,
             in_hand: InHand::default(),
+            wred: settings.wred,
             driver,
             ledger: LedgerWriter::new(ledger),
             has_releases: false,
@@ -153,6 +157,15 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
     /// The ingress port of frames that are charged to `viq`, which is that of a receive queue.
     pub(crate) fn port_of(&self, viq: ViqId) -> PortId {
         self.port_of.get(viq.port_index()).copied().unwrap_or_default()
+    }
+
+    /// Whether WRED drops a lossy frame that would join a queue of `depth_bytes`.
+    #[inline]
+    pub(crate) fn drops_early(&mut self, queued: &QueuedFrame<F>, depth_bytes: u32) -> bool {
+        let priority = usize::from(queued.meta.priority & 7);
+        let Some(curve) = &self.wred[priority] else { return false };
+        let is_marked = || self.ecn[priority].is_some() && ecn::is_capable(queued);
+        curve.is_due(depth_bytes, &mut self.rng) && !is_marked()
     }
 
     /// Whether the frame is charged to a lossless VIQ.

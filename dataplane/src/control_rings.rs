@@ -13,7 +13,7 @@ use crate::punt::PuntReason;
 use crate::queue::shaper::PeakRate;
 use crate::report::Report;
 use crate::sampling::Sampling;
-use crate::settings::EcnSettings;
+use crate::settings::DepthCurve;
 use crate::snapshot::Snapshot;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -57,7 +57,9 @@ pub enum Command<F> {
     /// [`Reply::Sample`].
     Sample(Option<Box<Sampling>>),
     /// Mark the frames of this egress priority so from now on, or not at all.
-    Ecn(Priority, Option<EcnSettings>),
+    Ecn(Priority, Option<DepthCurve>),
+    /// Drop the lossy frames of this egress priority early from now on, or no longer.
+    Wred(Priority, Option<DepthCurve>),
     /// The queue of this priority at this port has this peak rate from now on, or none. For the
     /// port's owner. Where other workers send at the port, a queue gets its first peak rate at the
     /// start: what they have queued there would otherwise wait for a grant that does not come.

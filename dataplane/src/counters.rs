@@ -69,6 +69,8 @@ pub enum DropReason {
     IngressLimit,
     /// The lossy queue of the egress port is full.
     TailDrop,
+    /// Dropped at random before the lossy queue of the egress port is full (WRED).
+    WredDrop,
     /// In or for a queue in which the PFC watchdog detected a storm.
     Watchdog,
     /// A lossless frame beyond its headroom. The zero-loss guarantee is broken until this is
@@ -109,7 +111,7 @@ pub struct PortCounters {
     /// Their bytes, without FCS.
     pub tx_bytes: [u64; PRIORITIES],
     /// Frames dropped, by [`DropReason`]: on the ingress port for reasons found on arrival, on the
-    /// egress port for `tail_drop` and `port_down`.
+    /// egress port for `tail_drop`, `wred_drop` and `port_down`.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub drops: [u64; DropReason::COUNT],
     /// Frames of a lossless class that were not delivered, by ingress priority and [`DropReason`],

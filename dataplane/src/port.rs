@@ -1,7 +1,8 @@
 //! One port: its egress (queues, schedule, transmit), and the state that both directions share.
 //!
 //! Reads: frame metadata. Writes: virtual egress queues (VEQs), the transmit batch. Counts: `tx_*`,
-//! `ecn_marked_frames`, `telemetry_*`. Drop reasons: `tail_drop`, `port_down`, `watchdog`.
+//! `ecn_marked_frames`, `telemetry_*`. Drop reasons: `tail_drop`, `wred_drop`, `port_down`,
+//! `watchdog`.
 //!
 //! A frame whose port is idle, unpaused and unpaced goes straight to the transmit batch. The batch
 //! is sent at the end of the turn, or as soon as it is full. Frames that the device does not take,

@@ -37,7 +37,9 @@ pub struct SwitchSettings {
     /// How a port chooses among its priorities.
     pub scheduler: SchedulerSettings,
     /// ECN marking, for each egress priority; `None` never marks.
-    pub ecn: [Option<EcnSettings>; PRIORITIES],
+    pub ecn: [Option<DepthCurve>; PRIORITIES],
+    /// WRED: early drops of lossy frames, for each egress priority; `None` never drops early.
+    pub wred: [Option<DepthCurve>; PRIORITIES],
     /// Whether all frames of lossless priorities are discarded, and no pause is obeyed (SONiC's big
     /// red switch).
     pub big_red_switch: bool,
@@ -45,7 +47,7 @@ pub struct SwitchSettings {
     pub mac_table: MacTableSettings,
     /// In-band telemetry, if packets get it.
     pub telemetry: Option<TelemetrySettings>,
-    /// Salt of the flow hash, and seed of the random numbers of ECN. Two switches with different
+    /// Salt of the flow hash, and seed of the random numbers of ECN and WRED. Two switches with different
     /// seeds distribute the same flows differently.
     pub seed: u64,
     /// Rates of frames for the control thread, at each receive queue and of each class, where the
@@ -279,13 +281,14 @@ pub struct SchedulerSettings {
     pub fair: bool,
 }
 
-/// ECN marking by the depth of the VEQ that a frame leaves: never below `kmin_bytes`, always above
-/// `kmax_bytes`; between them the probability rises linearly to `pmax`.
+/// A probability by the depth of a VEQ: 0 up to `kmin_bytes`, 1 above `kmax_bytes`; between them it
+/// rises linearly to `pmax`. ECN marks by the depth of the VEQ that a frame leaves, WRED drops by
+/// that of the VEQ which it would join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EcnSettings {
-    /// Below this, no frame is marked.
+pub struct DepthCurve {
+    /// Up to this, the probability is 0.
     pub kmin_bytes: u32,
-    /// Above this, every frame is marked.
+    /// Above this, it is 1.
     pub kmax_bytes: u32,
     /// Probability at `kmax_bytes`, in units of 1/65,536 (65,536 is 1).
     pub pmax_q16: u32,

@@ -5,7 +5,7 @@ use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::rules::{TagMatch, TcamEntry};
-use dataplane::settings::EcnSettings;
+use dataplane::settings::DepthCurve;
 use dataplane::testing::wire::{Udp, port_mac, sequence};
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::time::Instant;
@@ -309,7 +309,7 @@ fn what_the_device_refuses_goes_out_later_in_order() {
 
 #[test]
 fn ecn_marks_what_leaves_a_long_queue_until_it_is_short() {
-    let step = EcnSettings { kmin_bytes: 10_000, kmax_bytes: 10_000, pmax_q16: 65_536 };
+    let step = DepthCurve { kmin_bytes: 10_000, kmax_bytes: 10_000, pmax_q16: 65_536 };
     let mut rig = RigBuilder::routed(2).ecn(3, step).build();
     rig.arrive(2, &pfc(3, 0xFFFF));
     rig.turn();
@@ -330,7 +330,7 @@ fn ecn_marks_what_leaves_a_long_queue_until_it_is_short() {
 /// one that was offered once, and counted once.
 #[test]
 fn a_frame_that_the_device_refuses_is_marked_once_or_not_at_all() {
-    let ecn = EcnSettings { kmin_bytes: 10_000, kmax_bytes: 400_000, pmax_q16: 3_277 };
+    let ecn = DepthCurve { kmin_bytes: 10_000, kmax_bytes: 400_000, pmax_q16: 3_277 };
     let mut builder = RigBuilder::routed(2).ecn(3, ecn);
     builder.settings.ports[0].lossless[3].as_mut().unwrap().headroom_bytes = 400_000;
     let mut rig = builder.build();

@@ -10,7 +10,7 @@ use dataplane::ids::{PortId, Priority, WorkerId};
 use dataplane::limits::PRIORITIES;
 use dataplane::pfc::watchdog::WatchdogSettings;
 use dataplane::settings::{
-    BufferSettings, EcnSettings, GfcSettings, MacTableSettings, PortSettings, SchedulerSettings,
+    BufferSettings, DepthCurve, GfcSettings, MacTableSettings, PortSettings, SchedulerSettings,
     SwitchSettings, TelemetrySettings, Threshold, ViqSettings,
 };
 use dataplane::time::Speed;
@@ -40,7 +40,7 @@ pub struct SwitchSpec {
     /// The watchdog of pauses from peers, if any.
     pub watchdog: Option<WatchdogSettings>,
     /// ECN marking by egress priority.
-    pub ecn: [Option<EcnSettings>; PRIORITIES],
+    pub ecn: [Option<DepthCurve>; PRIORITIES],
     /// Whether it writes in-band telemetry.
     pub writes_telemetry: bool,
     /// Whether each lossless priority has a part of the shared pool of its own, of equal size.
@@ -120,6 +120,7 @@ impl SwitchSpec {
                 fair: self.fair,
             },
             ecn: self.ecn,
+            wred: [None; PRIORITIES],
             big_red_switch: false,
             mac_table: MacTableSettings { entries_max: 0, age_ns: 0, hold_ns: 0 },
             telemetry: self.writes_telemetry.then(|| telemetry(common.seed)),

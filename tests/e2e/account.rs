@@ -46,7 +46,7 @@ fn check_switch(before: &Stats, after: &Stats) {
     assert_eq!(lost, 0, "{:?}", after.lossless_drops_by_cause());
     assert_eq!((after.totals.imbalance, after.totals.held), (0, 0));
     let dropped = dropped_between(before, after);
-    let is_for_room = |cause: &&str| ["tail_drop", "ingress_limit"].contains(cause);
+    let is_for_room = |cause: &&str| ["tail_drop", "wred_drop", "ingress_limit"].contains(cause);
     assert!(dropped.keys().all(is_for_room), "{dropped:?}");
 }
 

@@ -72,6 +72,7 @@ fn tshark(lab: &Lab, file: &Path, fields: &[&str]) -> Vec<Vec<String>> {
 #[test]
 fn captured_drops_are_those_of_the_counters_cause_by_cause() {
     let setup = Setup::new()
+        .head("[[wred]]\npriority = 0\nkmin = \"100KB\"\nkmax = \"600KB\"\npmax = 0.02\n")
         .file("routes", "routes.txt", "10.66.0.0/16 blackhole\n")
         .port(1, "mac = \"02:00:00:00:00:01\"\nsource_check = true\ntrusted = true");
     let Some(mut lab) = setup.start() else { return };
@@ -108,6 +109,7 @@ fn captured_drops_are_those_of_the_counters_cause_by_cause() {
     let causes: Vec<&str> = seen.keys().map(|(_, cause)| cause.as_str()).collect();
     for cause in [
         "tail_drop",
+        "wred_drop",
         "bad_checksum",
         "bad_header",
         "truncated",

@@ -61,6 +61,35 @@ fn overload_loses_nothing_lossless_and_every_frame_is_accounted_for() {
     lab.stop();
 }
 
+/// The lossy class is dropped early where it cannot be marked, and its queue is never full.
+#[test]
+fn early_drops_keep_a_lossy_queue_short_and_spare_what_is_marked() {
+    let curve = "priority = 0\nkmin = \"20KB\"\nkmax = \"60KB\"\npmax = 0.2\n";
+    let setup = Setup::new().head(&format!("[[ecn]]\n{curve}[[wred]]\n{curve}"));
+    let Some(mut lab) = setup.start() else { return };
+    let flows = |host: usize| {
+        format!(
+            "--flow name=lossless-{host},dst-ip=10.1.3.2,dscp=26,size=1000,rate=80M \
+             --flow name=plain-{host},dst-ip=10.1.3.2,dscp=0,ecn=0,size=1000,rate=60M \
+             --flow name=capable-{host},dst-ip=10.1.3.2,dscp=0,ecn=2,size=1000,rate=5M"
+        )
+    };
+    let load = overload(&mut lab, load_seconds(5), flows);
+    load.check();
+    let dropped = load.dropped();
+    assert_eq!(dropped.keys().copied().collect::<Vec<_>>(), ["wred_drop"]);
+    let lost = |name: &str| {
+        let (received, sent) = load.flow(name);
+        sent - received.frames
+    };
+    assert_eq!([lost("capable-1"), lost("capable-2")], [0, 0]);
+    assert_eq!(lost("plain-1") + lost("plain-2"), dropped["wred_drop"]);
+    let marked = |stats: &Stats| stats.ports[2].ecn_marked_frames;
+    assert!(marked(&load.after)[0] > marked(&load.before)[0]);
+    assert_eq!(marked(&load.after)[1..], [0; 7]);
+    lab.stop();
+}
+
 /// What tshark saw on a host's wire is what the switch says it sent there, in class 3 alone.
 fn check_wire(seen: &[PfcSeen], before: &Stats, after: &Stats, port: usize) {
     let (before, after) = (&before.ports[port], &after.ports[port]);

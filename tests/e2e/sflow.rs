@@ -132,7 +132,7 @@ fn settled(lab: &mut Lab) -> Stats {
 }
 
 /// The codes of sFlow's list by cause; those of frames that the control thread got stand apart.
-const CODES: [(&str, u32); 18] = [
+const CODES: [(&str, u32); 19] = [
     ("bad_checksum", 275),
     ("bad_header", 275),
     ("truncated", 275),
@@ -144,6 +144,7 @@ const CODES: [(&str, u32); 18] = [
     ("source_check", 258),
     ("port_down", 256),
     ("tail_drop", 259),
+    ("wred_drop", 260),
     ("vlan_not_allowed", 265),
     ("ingress_limit", 259),
     ("oversize", 262),
@@ -159,7 +160,8 @@ fn drops_are_those_of_the_counters_cause_by_cause_beside_a_capture() {
         .workers(2)
         .head(
             "[sflow]\ncollectors = [\"127.0.0.1\", \"127.0.0.1:6344\"]\nsample_rate = 0\n\
-             polling_interval = \"1s\"\ndrop_monitor_limit = 10000\n",
+             polling_interval = \"1s\"\ndrop_monitor_limit = 10000\n[[wred]]\npriority = 0\n\
+             kmin = \"100KB\"\nkmax = \"600KB\"\npmax = 0.02\n",
         )
         .file("routes", "routes.txt", "10.66.0.0/16 blackhole\n")
         .port(1, "mac = \"02:00:00:00:00:01\"\nsource_check = true\ntrusted = true")
@@ -218,7 +220,7 @@ fn drops_are_those_of_the_counters_cause_by_cause_beside_a_capture() {
         let at =
             if discard.output_ifindex > 0 { discard.output_ifindex } else { discard.input_ifindex };
         *seen.entry((name(at), cause.to_owned())).or_default() += 1;
-        if cause == "tail_drop" {
+        if ["tail_drop", "wred_drop"].contains(&cause) {
             assert_eq!((discard.input_ifindex, discard.output_ifindex), (1, 3));
         }
         if cause == "punted_ttl_expired" {
@@ -244,6 +246,7 @@ fn drops_are_those_of_the_counters_cause_by_cause_beside_a_capture() {
     let causes: Vec<&str> = seen.keys().map(|(_, cause)| cause.as_str()).collect();
     for cause in [
         "tail_drop",
+        "wred_drop",
         "bad_checksum",
         "bad_header",
         "truncated",

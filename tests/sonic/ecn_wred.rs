@@ -1,10 +1,10 @@
-//! ECN marking.
+//! ECN marking and early drops (WRED).
 
-use crate::dut::{self, Dut, MS, POOL, PROFILE};
+use crate::dut::{self, Dut, LOSSY_DSCP, MS, POOL, PROFILE, received};
 use crate::model::Profile;
 use dataplane::control_rings::Command;
 use dataplane::ids::Priority;
-use dataplane::settings::EcnSettings;
+use dataplane::settings::DepthCurve;
 use dataplane::testing::wire::Udp;
 
 const BYTES: u32 = 1_000;
@@ -14,7 +14,7 @@ const CE: u8 = 0b11;
 
 /// `frames` frames with this ECN field wait for a port that a pause holds. The ECN fields with
 /// which they leave, in order.
-fn released(ecn: EcnSettings, frames: u32, field: u8, seed: u64) -> (Vec<u8>, u64) {
+fn released(ecn: DepthCurve, frames: u32, field: u8, seed: u64) -> (Vec<u8>, u64) {
     let profile = Profile { dynamic_th: 3, ..PROFILE };
     let mut builder = dut::builder(2, profile, 10 * POOL).ecn(3, ecn);
     builder.settings.seed = seed;
@@ -32,7 +32,7 @@ fn released(ecn: EcnSettings, frames: u32, field: u8, seed: u64) -> (Vec<u8>, u6
 }
 
 /// The probability by which a frame is marked that leaves a queue of `depth` bytes.
-fn probability(ecn: EcnSettings, depth: u32) -> f64 {
+fn probability(ecn: DepthCurve, depth: u32) -> f64 {
     if depth <= ecn.kmin_bytes {
         0.0
     } else if depth > ecn.kmax_bytes {
@@ -48,7 +48,7 @@ fn probability(ecn: EcnSettings, depth: u32) -> f64 {
 /// marked where 5 are due; here five standard deviations are allowed, over twenty runs.
 #[test]
 fn qos_sai_dscp_ecn() {
-    let curve = EcnSettings { kmin_bytes: 250_000, kmax_bytes: 1_000_000, pmax_q16: 3_277 };
+    let curve = DepthCurve { kmin_bytes: 250_000, kmax_bytes: 1_000_000, pmax_q16: 3_277 };
     for (frames, field) in
         [(200, ECT_0), (900, NOT_ECT), (250, ECT_0), (900, ECT_0), (1_500, ECT_0)]
     {
@@ -78,19 +78,51 @@ fn qos_sai_dscp_ecn() {
 /// leaves, so the first are marked and the last are not.
 #[test]
 fn the_marks_end_where_the_queue_is_short_again() {
-    let step = EcnSettings { kmin_bytes: 100_000, kmax_bytes: 100_000, pmax_q16: 65_536 };
+    let step = DepthCurve { kmin_bytes: 100_000, kmax_bytes: 100_000, pmax_q16: 65_536 };
     let (fields, _) = released(step, 250, ECT_0, 1);
     assert_eq!(fields, [[CE; 150].as_slice(), &[ECT_0; 100]].concat());
+}
+
+/// A profile with `ecn_all` and `wred_green_enable`: above its maximum a lossy queue drops what is
+/// not ECN-capable, marks the rest, and a lossless queue drops nothing.
+#[test]
+fn a_wred_profile_drops_what_is_not_ecn_capable() {
+    const FRAMES: u32 = 50;
+    let step = DepthCurve { kmin_bytes: 20_000, kmax_bytes: 20_000, pmax_q16: 65_536 };
+    let profile = Profile { dynamic_th: 3, ..PROFILE };
+    for (dscp, queue, field) in
+        [(LOSSY_DSCP, 0_u8, NOT_ECT), (LOSSY_DSCP, 0, ECT_0), (3, 3, NOT_ECT)]
+    {
+        let builder = dut::builder(2, profile, POOL);
+        let mut dut = Dut::new(builder.ecn(queue.into(), step).wred(queue.into(), step));
+        dut.block(2);
+        let tos = dscp << 2 | field;
+        let frame = Udp { tos, frame_bytes: BYTES as usize, ..Udp::routed(1, 2, 0) };
+        // The port of the first frame looked free.
+        for numbers in [0..1, 1..FRAMES] {
+            dut.rig.arrive_numbered(1, &frame, numbers);
+            dut.rig.settle();
+        }
+        let mut expected = received(1, queue, BYTES as usize, FRAMES);
+        let dropped = if (queue, field) == (0, NOT_ECT) { FRAMES - 21 } else { 0 };
+        expected.extend((dropped > 0).then(|| format!("p2 drop.wred_drop +{dropped}")));
+        assert_eq!(dut.moved(), expected);
+        dut.release(2);
+        let left = dut.left(2);
+        let marked = left.iter().filter(|frame| frame[15] & 3 == CE).count();
+        assert_eq!(left.len(), (FRAMES - dropped) as usize);
+        assert_eq!(marked, if field == ECT_0 { FRAMES as usize - 20 } else { 0 });
+    }
 }
 
 /// test_ecn_config_utility: the thresholds of a running switch change, of one queue and no other.
 #[test]
 fn ecn_config_utility() {
-    let all = EcnSettings { kmin_bytes: 0, kmax_bytes: 1, pmax_q16: 65_536 };
-    let none = EcnSettings { kmin_bytes: 500_000, kmax_bytes: 600_000, pmax_q16: 0 };
+    let all = DepthCurve { kmin_bytes: 0, kmax_bytes: 1, pmax_q16: 65_536 };
+    let none = DepthCurve { kmin_bytes: 500_000, kmax_bytes: 600_000, pmax_q16: 0 };
     let builder = dut::builder(2, Profile { dynamic_th: 3, ..PROFILE }, 10 * POOL);
     let mut dut = Dut::new(builder.ecn(3, none).ecn(4, all));
-    let marked = |dut: &mut Dut, settings: Option<EcnSettings>| {
+    let marked = |dut: &mut Dut, settings: Option<DepthCurve>| {
         dut.rig.command(|| Command::Ecn(Priority::EACH[3], settings));
         dut.hear_pfc(2, 1 << 3 | 1 << 4, 0xFFFF);
         for dscp in [3, 4] {

@@ -1,7 +1,7 @@
-//! SCHEDULER, QUEUE, WRED_PROFILE and PFC_WD: how queues are served, marked and watched.
+//! SCHEDULER, QUEUE, WRED_PROFILE and PFC_WD: how queues are served, marked, kept short and watched.
 
 use super::findings::Place;
-use super::model::{Ecn, Model, Port, Shaper, Watchdog};
+use super::model::{Curve, Model, Port, Shaper, Watchdog};
 use super::ports::priorities;
 use super::profiles::common;
 use super::reader::{Reader, Said, names_port};
@@ -38,7 +38,7 @@ pub(super) fn queues(reader: &mut Reader<'_>, model: &mut Model) {
         let missing = model.ports.len().saturating_sub(of.len());
         service(reader, model, queue, &of, missing);
         peak_rates(reader, model, queue, &of);
-        marking(reader, model, queue, &of, missing);
+        early(reader, model, queue, &of, missing);
     }
 }
 
@@ -158,7 +158,8 @@ fn peak_rate(reader: &mut Reader<'_>, name: &str) -> Option<(Said<u64>, Option<S
     }
 }
 
-fn marking(
+/// Reads what happens to frames at a long queue: marks and early drops.
+fn early(
     reader: &mut Reader<'_>,
     model: &mut Model,
     queue: u8,
@@ -173,39 +174,56 @@ fn marking(
     }
     let Some((said, all)) = common(&values) else { return };
     if !all {
-        let why = format!("queue {queue} is marked otherwise at other ports");
+        let why = format!("queue {queue} has another profile at other ports");
         let place = Place::new("QUEUE", of[0].1, "wred_profile");
-        reader.approximate(&place, why, "it is marked at each port as at most");
+        reader.approximate(&place, why, "it has that of most at each port");
     }
     let Some(profile) = said.value else { return };
-    if let Some(ecn) = ecn(reader, queue, &profile, said.from) {
-        model.ecn.push(ecn);
+    let is_lossless = model.lossless.iter().any(|lossless| lossless.priority == queue);
+    let marks = marks_green(reader, &profile);
+    let drops = drops_green(reader, &profile, marks, is_lossless);
+    if !marks && !drops {
+        return;
+    }
+    let Some(curve) = curve(reader, queue, &profile, said.from) else { return };
+    if marks {
+        model.ecn.push(curve.clone());
+    }
+    if drops {
+        model.wred.push(curve);
     }
 }
 
-/// The marking of green frames, which all are: nothing colors them.
-fn ecn(reader: &mut Reader<'_>, priority: u8, name: &str, from: String) -> Option<Ecn> {
+/// Whether green frames are marked, which all are: nothing colors them.
+fn marks_green(reader: &mut Reader<'_>, name: &str) -> bool {
     const TABLE: &str = "WRED_PROFILE";
-    let drops = ["wred_green_enable", "wred_yellow_enable", "wred_red_enable"]
-        .map(|field| reader.text(TABLE, name, field).is_some_and(|is| is.value == "true"));
     let mode = reader.text(TABLE, name, "ecn");
     let mode = mode.as_ref().map_or("ecn_none", |mode| mode.value.as_str());
     let green = ["ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"].contains(&mode);
     if !green && !["ecn_none", "ecn_yellow", "ecn_red", "ecn_yellow_red"].contains(&mode) {
         let why = format!("`{mode}` is no mode, such as ecn_all or ecn_none");
         reader.wrong(&Place::new(TABLE, name, "ecn"), why);
-        return None;
     }
-    if drops[0] {
+    green
+}
+
+/// Whether green frames are dropped early, which no lossless one is.
+fn drops_green(reader: &mut Reader<'_>, name: &str, marks: bool, is_lossless: bool) -> bool {
+    const TABLE: &str = "WRED_PROFILE";
+    let drops = ["wred_green_enable", "wred_yellow_enable", "wred_red_enable"]
+        .map(|field| reader.text(TABLE, name, field).is_some_and(|is| is.value == "true"));
+    if drops[0] && is_lossless {
         let place = Place::new(TABLE, name, "wred_green_enable");
-        let why = "frames that cannot be marked are not dropped early";
+        let why = "lossless frames that cannot be marked are not dropped early";
         let instead =
-            if green { "those that can be are marked" } else { "the queue drops when it is full" };
+            if marks { "those that can be are marked" } else { "they pause their senders" };
         reader.approximate(&place, why, instead);
     }
-    if !green {
-        return None;
-    }
+    drops[0] && !is_lossless
+}
+
+fn curve(reader: &mut Reader<'_>, priority: u8, name: &str, from: String) -> Option<Curve> {
+    const TABLE: &str = "WRED_PROFILE";
     let kmin = reader.bytes(TABLE, name, "green_min_threshold");
     let kmax = reader.bytes(TABLE, name, "green_max_threshold");
     let (Some(mut kmin), Some(kmax)) = (kmin, kmax) else {
@@ -221,11 +239,11 @@ fn ecn(reader: &mut Reader<'_>, priority: u8, name: &str, from: String) -> Optio
     let percent = reader.number(TABLE, name, "green_drop_probability", 0..=100);
     let mut pmax = percent.unwrap_or_else(|| Said::new(100, "SAI's default"));
     if pmax.value == 0 {
-        // Nothing is marked up to the maximum, and everything beyond.
+        // Nothing happens up to the maximum, and to everything beyond.
         kmin = kmax.clone();
         pmax.value = 100;
     }
-    Some(Ecn { priority, from, kmin, kmax, pmax })
+    Some(Curve { priority, from, kmin, kmax, pmax })
 }
 
 /// The watchdog, and which ports it looks after.

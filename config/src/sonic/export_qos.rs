@@ -46,7 +46,7 @@ pub(super) fn write(tables: &mut Tables, config: &SwitchConfig, names: &[String]
     if config.settings.big_red_switch {
         tables.set("PFC_WD", "GLOBAL", "BIG_RED_SWITCH", "enable");
     }
-    markings(tables, config);
+    early(tables, config);
 }
 
 /// What tags of a class have in common: priority group and queue by kind of port, and outer tag.
@@ -263,8 +263,9 @@ fn queues(tables: &mut Tables, config: &SwitchConfig, port: &PortConfig, name: &
             peak_rate(tables, &service, peak);
         }
         tables.set("QUEUE", &key, "scheduler", service);
-        if config.settings.ecn[priority.index()].is_some() {
-            tables.set("QUEUE", &key, "wred_profile", format!("ecn_{priority}"));
+        let (ecn, wred) = (config.settings.ecn, config.settings.wred);
+        if ecn[priority.index()].is_some() || wred[priority.index()].is_some() {
+            tables.set("QUEUE", &key, "wred_profile", early_profile(priority));
         }
     }
 }
@@ -294,19 +295,30 @@ fn greatest_common_divisor(one: u32, other: u32) -> u32 {
     if other == 0 { one } else { greatest_common_divisor(other, one % other) }
 }
 
-fn markings(tables: &mut Tables, config: &SwitchConfig) {
+/// The name of the profile of a queue that marks or drops early.
+fn early_profile(priority: Priority) -> String {
+    format!("early_{priority}")
+}
+
+fn early(tables: &mut Tables, config: &SwitchConfig) {
     const TABLE: &str = "WRED_PROFILE";
     for priority in Priority::all() {
-        let Some(ecn) = config.settings.ecn[priority.index()] else { continue };
-        let name = format!("ecn_{priority}");
-        let percent = (ecn.pmax_q16 * 100 + 32_768) / 65_536;
-        if (percent * 65_536 + 50) / 100 != ecn.pmax_q16 || percent == 0 {
-            tables.refuse("[[ecn]] pmax", "SONiC's probabilities are whole percents");
+        let (ecn, wred) =
+            (config.settings.ecn[priority.index()], config.settings.wred[priority.index()]);
+        let Some(curve) = ecn.or(wred) else { continue };
+        let of = if ecn.is_some() { "[[ecn]]" } else { "[[wred]]" };
+        if wred.is_some_and(|wred| wred != curve) {
+            tables.refuse("[[wred]]", "SONiC has one curve for marks and early drops of a queue");
         }
-        tables.set(TABLE, &name, "ecn", "ecn_all");
-        tables.set(TABLE, &name, "wred_green_enable", "false");
-        tables.set(TABLE, &name, "green_min_threshold", ecn.kmin_bytes.to_string());
-        tables.set(TABLE, &name, "green_max_threshold", ecn.kmax_bytes.to_string());
+        let name = early_profile(priority);
+        let percent = (curve.pmax_q16 * 100 + 32_768) / 65_536;
+        if (percent * 65_536 + 50) / 100 != curve.pmax_q16 || percent == 0 {
+            tables.refuse(format!("{of} pmax"), "SONiC's probabilities are whole percents");
+        }
+        tables.set(TABLE, &name, "ecn", if ecn.is_some() { "ecn_all" } else { "ecn_none" });
+        tables.set(TABLE, &name, "wred_green_enable", wred.is_some().to_string());
+        tables.set(TABLE, &name, "green_min_threshold", curve.kmin_bytes.to_string());
+        tables.set(TABLE, &name, "green_max_threshold", curve.kmax_bytes.to_string());
         tables.set(TABLE, &name, "green_drop_probability", percent.to_string());
     }
 }

@@ -14,7 +14,8 @@ pub(super) struct Model {
     pub(super) weights: Vec<(u8, Said<u64>)>,
     pub(super) strict: Vec<(u8, String)>,
     pub(super) shapers: Vec<Shaper>,
-    pub(super) ecn: Vec<Ecn>,
+    pub(super) ecn: Vec<Curve>,
+    pub(super) wred: Vec<Curve>,
     pub(super) watchdog: Option<Watchdog>,
     /// The key that says that all lossless traffic is dropped.
     pub(super) big_red_switch: Option<String>,
@@ -170,8 +171,9 @@ pub(super) struct Shaper {
     pub(super) from: String,
 }
 
-#[derive(Debug)]
-pub(super) struct Ecn {
+/// What happens to frames by the depth of a queue.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
     pub(super) priority: u8,
     pub(super) from: String,
     pub(super) kmin: Said<u64>,

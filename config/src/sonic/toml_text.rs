@@ -242,14 +242,16 @@ fn queues(text: &mut Text, model: &Model) {
             text.key("peak_burst", burst);
         }
     }
-    for ecn in &model.ecn {
-        text.head("[[ecn]]", &ecn.from);
-        text.say(format!("priority = {}", ecn.priority), &ecn.from);
-        text.key("kmin", &ecn.kmin);
-        text.key("kmax", &ecn.kmax);
-        let percent = ecn.pmax.value;
-        let pmax = if percent == 100 { "1.0".to_owned() } else { format!("0.{percent:02}") };
-        text.say(format!("pmax = {pmax}"), &ecn.pmax.from);
+    for (table, curves) in [("[[ecn]]", &model.ecn), ("[[wred]]", &model.wred)] {
+        for curve in curves {
+            text.head(table, &curve.from);
+            text.say(format!("priority = {}", curve.priority), &curve.from);
+            text.key("kmin", &curve.kmin);
+            text.key("kmax", &curve.kmax);
+            let percent = curve.pmax.value;
+            let pmax = if percent == 100 { "1.0".to_owned() } else { format!("0.{percent:02}") };
+            text.say(format!("pmax = {pmax}"), &curve.pmax.from);
+        }
     }
     if model.has_watchdog() {
         text.head("[watchdog]", "PFC_WD");

@@ -6,6 +6,7 @@
 
 mod buffer;
 mod changes;
+mod depth_curves;
 mod device;
 mod fleet;
 mod flight_recorder;
@@ -354,7 +355,8 @@ fn assemble(
     let buffer = buffer::build(source, &file, &mut drafts, &mut warnings)?;
     let scheduler = scheduler::scheduler(source, &file, &drafts)?;
     shaper::apply(source, &file, &mut drafts)?;
-    let ecn = scheduler::ecn(source, &file, &drafts, &buffer)?;
+    let ecn = depth_curves::ecn(source, &file, &drafts, &buffer)?;
+    let wred = depth_curves::wred(source, &file, &drafts, &buffer)?;
     let inband_telemetry = inband_telemetry::build(source, &file, &drafts)?;
     let (port_settings, ports): (Vec<_>, Vec<_>) =
         drafts.into_iter().map(|draft| (draft.settings, draft.config)).unzip();
@@ -375,6 +377,7 @@ fn assemble(
             buffer,
             scheduler,
             ecn,
+            wred,
             big_red_switch: watchdog::is_big_red(&file),
             mac_table,
             telemetry: inband_telemetry,

@@ -153,6 +153,7 @@ impl Changes {
             buffer,
             scheduler,
             ecn: _,
+            wred: _,
             big_red_switch: _,
             mac_table,
             telemetry,

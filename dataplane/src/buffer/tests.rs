@@ -50,6 +50,7 @@ pub(super) fn settings(
         },
         scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8], fair: false },
         ecn: [None; 8],
+        wred: [None; 8],
         big_red_switch: false,
         mac_table: MacTableSettings { entries_max: 16, age_ns: 1, hold_ns: 0 },
         telemetry: None,

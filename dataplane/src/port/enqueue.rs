@@ -90,10 +90,14 @@ impl<D: Device, V: Driver> Port<D, V> {
             return self.drop_queued(queued, DropReason::Watchdog, accounting);
         }
         self.spill_pending(accounting);
-        let over = self.queues[priority].veq.bytes() + u32::from(queued.meta.bytes)
-            > accounting.lossy_queue_bytes;
-        if over && accounting.is_lossy(&queued.meta) {
-            return self.drop_queued(queued, DropReason::TailDrop, accounting);
+        if accounting.is_lossy(&queued.meta) {
+            let depth_bytes = self.queues[priority].veq.bytes();
+            if depth_bytes + u32::from(queued.meta.bytes) > accounting.lossy_queue_bytes {
+                return self.drop_queued(queued, DropReason::TailDrop, accounting);
+            }
+            if accounting.drops_early(&queued, depth_bytes) {
+                return self.drop_queued(queued, DropReason::WredDrop, accounting);
+            }
         }
         self.queue(queued, accounting);
     }

@@ -13,7 +13,7 @@ use crate::port::tx_batch::Run;
 use crate::probe::Probe;
 use crate::queue::ecn;
 use crate::queue::veq::{QueuedFrame, low_32_bits};
-use crate::settings::EcnSettings;
+use crate::settings::DepthCurve;
 use crate::time::Instant;
 use rand_xoshiro::SplitMix64;
 
@@ -289,13 +289,13 @@ impl<D: Device, V: Driver> Port<D, V> {
 /// Marks a frame that leaves a queue of `depth_bytes`, if it is due. Returns whether it was marked.
 #[inline]
 fn mark<F: Frame>(
-    settings: &EcnSettings,
+    settings: &DepthCurve,
     depth_bytes: u32,
     l3: u8,
     frame: &mut F,
     rng: &mut SplitMix64,
 ) -> bool {
-    l3 != 0 && ecn::is_due(settings, depth_bytes, rng) && ecn::mark(frame, l3)
+    l3 != 0 && settings.is_due(depth_bytes, rng) && ecn::mark(frame, l3)
 }
 
 /// Counts and releases the frames of a run that was sent.

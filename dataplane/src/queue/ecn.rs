@@ -1,28 +1,11 @@
 //! ECN marking by the depth of the queue that a frame leaves (RFC 3168; the curve is DCQCN's).
 //!
 //! Marks at dequeue, so that the mark reflects the present queue. A frame that is not ECN-capable
-//! is never dropped instead: a lossless frame dropped by ECN would defeat PFC.
+//! is not dropped instead: a lossless frame dropped by ECN would defeat PFC. WRED drops lossy ones.
 
 use crate::frame::Frame;
-use crate::settings::EcnSettings;
+use crate::queue::veq::QueuedFrame;
 use crate::wire::{ipv4, ipv6};
-use rand_core::Rng;
-use rand_xoshiro::SplitMix64;
-
-/// Whether ECN marks a frame that leaves a queue of `depth_bytes`.
-#[inline]
-pub fn is_due(settings: &EcnSettings, depth_bytes: u32, rng: &mut SplitMix64) -> bool {
-    if depth_bytes <= settings.kmin_bytes {
-        return false;
-    }
-    if depth_bytes > settings.kmax_bytes {
-        return true;
-    }
-    let span = u64::from(settings.kmax_bytes - settings.kmin_bytes).max(1);
-    let above = u64::from(depth_bytes - settings.kmin_bytes);
-    // A random number from 0 to 65,535.
-    rng.next_u64() >> 48 < u64::from(settings.pmax_q16) * above / span
-}
 
 /// Marks the IP header at `l3`. Returns whether the frame now has the CE codepoint.
 pub fn mark<F: Frame>(frame: &mut F, l3: u8) -> bool {
@@ -34,30 +17,15 @@ pub fn mark<F: Frame>(frame: &mut F, l3: u8) -> bool {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rand_core::SeedableRng;
-
-    #[test]
-    fn never_below_kmin_always_above_kmax_and_linear_between() {
-        let settings = EcnSettings { kmin_bytes: 100_000, kmax_bytes: 400_000, pmax_q16: 13_107 };
-        let mut rng = SplitMix64::seed_from_u64(7);
-        let mut share = |depth| {
-            (0..100_000).filter(|_| is_due(&settings, depth, &mut rng)).count() as f64 / 100_000.0
-        };
-        assert_eq!(share(100_000), 0.0);
-        assert_eq!(share(400_001), 1.0);
-        for (depth, due) in [(175_000, 0.05), (250_000, 0.10), (400_000, 0.20)] {
-            assert!((share(depth) - due).abs() < 0.005, "{depth} bytes");
-        }
-    }
-
-    #[test]
-    fn kmin_equal_to_kmax_is_a_step() {
-        let settings = EcnSettings { kmin_bytes: 5_000, kmax_bytes: 5_000, pmax_q16: 65_536 };
-        let mut rng = SplitMix64::seed_from_u64(1);
-        assert!(!is_due(&settings, 5_000, &mut rng));
-        assert!(is_due(&settings, 5_001, &mut rng));
+/// Whether the frame has an IP header that can be marked, or is marked already.
+pub(crate) fn is_capable<F: Frame>(queued: &QueuedFrame<F>) -> bool {
+    let head = queued.frame.head();
+    let Some(ip) = head.get(usize::from(queued.meta.l3)..).filter(|_| queued.meta.l3 != 0) else {
+        return false;
+    };
+    match ip.first().map(|first| first >> 4) {
+        Some(4) => ip.get(1).is_some_and(|tos| tos & 0b11 != 0),
+        Some(6) => ip.first_chunk().is_some_and(|header| ipv6::traffic_class(header) & 0b11 != 0),
+        _ => false,
     }
 }

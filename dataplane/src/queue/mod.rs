@@ -2,8 +2,9 @@
 //!
 //! [`veq`] stores the frames, in one FIFO or one for each ingress port; [`scheduler`] selects the
 //! priority; [`pacer`] limits a port to its speed, [`shaper`] a queue to its peak rate; [`ecn`]
-//! marks frames that leave a long queue.
+//! marks frames that leave a long queue, by the same curve of the depth as WRED drops them.
 
+mod depth_curve;
 pub mod ecn;
 mod fifo;
 mod ingress_drr;

@@ -9,7 +9,7 @@ use crate::pfc::watchdog::{Action, WatchdogSettings};
 use crate::qos_map::QosMap;
 use crate::queue::shaper::PeakRate;
 use crate::rules::{TagMatch, TcamEntry};
-use crate::settings::{EcnSettings, GfcSettings, TelemetrySettings, Threshold};
+use crate::settings::{DepthCurve, GfcSettings, TelemetrySettings, Threshold};
 use crate::time::Speed;
 use crate::ttl_class::{Parity, TtlClasses};
 use crate::tunnel::{Tunnel, TunnelId, TunnelMode, TunnelPriorityGroup};
@@ -42,7 +42,9 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
     settings.buffer.lossy_queue_bytes = 2_000 + 100 * u32::from(script.octet()?);
     if has(3) {
         settings.ecn[3] =
-            Some(EcnSettings { kmin_bytes: 2_000, kmax_bytes: 9_000, pmax_q16: 30_000 });
+            Some(DepthCurve { kmin_bytes: 2_000, kmax_bytes: 9_000, pmax_q16: 30_000 });
+        settings.wred[0] =
+            Some(DepthCurve { kmin_bytes: 3_000, kmax_bytes: 3_000, pmax_q16: 65_536 });
     }
     let xoff_bytes = 3_000 + 80 * u32::from(script.octet()?);
     let headroom_bytes = 100 * u32::from(script.octet()?);

@@ -16,7 +16,7 @@ use crate::report::{PortReport, Report};
 use crate::rules::{RuleTable, TcamEntry};
 use crate::rx_queues::{RxQueue, rx_queues};
 use crate::settings::{
-    BufferSettings, EcnSettings, MacTableSettings, PortSettings, SchedulerSettings, SwitchSettings,
+    BufferSettings, DepthCurve, MacTableSettings, PortSettings, SchedulerSettings, SwitchSettings,
     Threshold, ViqSettings,
 };
 use crate::snapshot::{PortForwarding, PortMode, Snapshot, StaticMac};
@@ -141,6 +141,7 @@ fn settings(ports: u8) -> SwitchSettings {
         },
         scheduler: SchedulerSettings { strict_bits: 0, quantum_bytes: [1514; 8], fair: false },
         ecn: [None; 8],
+        wred: [None; 8],
         big_red_switch: false,
         mac_table: MacTableSettings { entries_max: 1024, age_ns: 300_000_000_000, hold_ns: 0 },
         telemetry: None,
@@ -220,8 +221,15 @@ impl RigBuilder {
 
     /// Marks ECN on `priority`.
     #[must_use]
-    pub const fn ecn(mut self, priority: usize, ecn: EcnSettings) -> Self {
+    pub const fn ecn(mut self, priority: usize, ecn: DepthCurve) -> Self {
         self.settings.ecn[priority] = Some(ecn);
+        self
+    }
+
+    /// Drops lossy frames of `priority` early.
+    #[must_use]
+    pub const fn wred(mut self, priority: usize, wred: DepthCurve) -> Self {
+        self.settings.wred[priority] = Some(wred);
         self
     }
 

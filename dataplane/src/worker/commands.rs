@@ -35,6 +35,9 @@ impl<D: Device, V: Driver> Worker<D, V> {
             Command::Ecn(priority, settings) => {
                 self.core.accounting.ecn[priority.index()] = settings;
             }
+            Command::Wred(priority, curve) => {
+                self.core.accounting.wred[priority.index()] = curve;
+            }
             Command::PeakRate(port, priority, peak) => {
                 let Some(slot) = self.core.handoff_tx.slot(port) else { return };
                 let now = self.core.accounting.now;

@@ -16,7 +16,7 @@ use crate::topology::{self, HostId, LinkDraft, SwitchId};
 use config::scenario::{Collective, Pace, Route, RouteKind as Wanted, ScenarioConfig, SchemeKind};
 use dataplane::ids::{Priority, Tag};
 use dataplane::limits::PRIORITIES;
-use dataplane::settings::EcnSettings;
+use dataplane::settings::DepthCurve;
 use fabric::Network;
 use fabric::network::{End, Link, Peer};
 use random::{Draw, SplitMix64};
@@ -178,7 +178,7 @@ fn switch_spec(config: &ScenarioConfig, lossless: &[Priority]) -> SwitchSpec {
     let buffers = &config.buffers;
     let mut ecn = [None; PRIORITIES];
     if let Some(marks) = buffers.ecn {
-        let settings = EcnSettings {
+        let settings = DepthCurve {
             kmin_bytes: marks.kmin_bytes,
             kmax_bytes: marks.kmax_bytes,
             pmax_q16: u32::try_from((u64::from(marks.pmax_millionths) << 16) / 1_000_000)

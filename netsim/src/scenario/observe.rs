@@ -168,8 +168,10 @@ impl Observer {
             lossless_priorities: built.lossless.len(),
             reserved_bytes: reserved_bytes(network),
             rate_frames: by_priority(network, |pfc| &pfc.tx_slowed),
-            lossy_drops: losses.dropped(DropReason::IngressLimit)
-                + losses.dropped(DropReason::TailDrop),
+            lossy_drops: [DropReason::IngressLimit, DropReason::TailDrop, DropReason::WredDrop]
+                .map(|reason| losses.dropped(reason))
+                .iter()
+                .sum(),
             drops: by_cause(&losses.all),
             pfc_frames: pfc_frames(network),
             paused_ps: network.pauses().map(|s| s.to_ps - s.from_ps).sum(),

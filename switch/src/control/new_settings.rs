@@ -14,10 +14,13 @@ impl<P: Platform> Control<P> {
         let Self { tables, workers, .. } = self;
         let new = &tables.config().settings;
         for priority in Priority::all() {
-            let ecn = new.ecn[priority.index()];
-            if ecn != old.ecn[priority.index()] {
-                for worker in workers.iter_mut() {
-                    worker.command(Command::Ecn(priority, ecn));
+            let at = priority.index();
+            for worker in workers.iter_mut() {
+                if new.ecn[at] != old.ecn[at] {
+                    worker.command(Command::Ecn(priority, new.ecn[at]));
+                }
+                if new.wred[at] != old.wred[at] {
+                    worker.command(Command::Wred(priority, new.wred[at]));
                 }
             }
         }

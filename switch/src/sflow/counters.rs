@@ -21,7 +21,7 @@ const fn part(cause: DropReason) -> Part {
         | DropReason::TooLong => Part::InErrors,
         DropReason::NotIp => Part::InUnknown,
         // These are counted where the frame was to leave, or where both ends of it are down.
-        DropReason::TailDrop | DropReason::PortDown => Part::OutDiscards,
+        DropReason::TailDrop | DropReason::WredDrop | DropReason::PortDown => Part::OutDiscards,
         _ => Part::InDiscards,
     }
 }

@@ -17,6 +17,8 @@ pub(super) enum Reason {
     Acl = 258,
     /// `no_buffer_space`
     NoBufferSpace = 259,
+    /// `red`
+    Red = 260,
     /// `traffic_shaping`
     TrafficShaping = 261,
     /// `pkt_too_big`
@@ -75,6 +77,7 @@ impl Reason {
             DropReason::NoBuffer | DropReason::IngressLimit | DropReason::TailDrop => {
                 Self::NoBufferSpace
             }
+            DropReason::WredDrop => Self::Red,
             DropReason::Watchdog | DropReason::HeadroomOverrun => Self::UnknownBuffer,
         }
     }

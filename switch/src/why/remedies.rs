@@ -31,6 +31,7 @@ pub(crate) fn remedy(cause: &str) -> Option<&'static str> {
         "source_port_filtered" => "its destination is on the port that it came by: no loss",
         "ingress_limit" => "lossy traffic has all that it may hold: `[buffer] lossy`",
         "tail_drop" => "the lossy queue is full: more came than the link carries",
+        "wred_drop" => "the lossy queue was long: more came than the link carries; `[[wred]]`",
         "punt_full" | "punt_policed" => {
             "too many frames for the switch itself: find who sends them"
         }

@@ -27,7 +27,7 @@ pub(super) use lldp::{FabricTable, LldpTable};
 pub(super) use port::PortTable;
 pub(super) use queueing::{
     BufferTable, EcnTable, GfcTable, HeadroomTable, InbandTelemetryTable, LosslessTable,
-    SchedulerTable, ShaperTable, WatchdogTable,
+    SchedulerTable, ShaperTable, WatchdogTable, WredTable,
 };
 pub use runtime::{Capabilities, Hugepages, Idle, Seccomp};
 pub(super) use runtime::{
@@ -52,7 +52,8 @@ pub(in crate::switch) struct SwitchFile {
     /// The switch's name: letters, digits, `-`, `_` and `.`, at most 63. The rule file must name
     /// it.
     pub(in crate::switch) name: Spanned<String>,
-    /// Salt of the flow hash and seed of random ECN marking. Default: derived from the name.
+    /// Salt of the flow hash and seed of the chance in `[[ecn]]` and `[[wred]]`. Default: derived
+    /// from the name.
     pub(in crate::switch) seed: Option<u64>,
     /// The rule file (JSON). Without it tags never change.
     pub(in crate::switch) rules: Field<PathBuf>,
@@ -110,6 +111,9 @@ pub(in crate::switch) struct SwitchFile {
     /// ECN marking, a table for each priority that marks.
     #[serde(default)]
     pub(in crate::switch) ecn: Vec<Spanned<EcnTable>>,
+    /// Early drops of lossy frames, a table for each priority that drops so.
+    #[serde(default)]
+    pub(in crate::switch) wred: Vec<Spanned<WredTable>>,
     /// In-band telemetry of packets that have room for it.
     pub(in crate::switch) inband_telemetry: Field<InbandTelemetryTable>,
     /// The cores.

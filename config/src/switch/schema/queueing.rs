@@ -165,6 +165,22 @@ pub(in crate::switch) struct EcnTable {
     pub(in crate::switch) pmax: Field<f64>,
 }
 
+/// `[[wred]]`: early drops of one lossy priority by the depth of the egress queue that a frame would
+/// join, so that TCP's senders slow down one by one before the queue is full. What `[[ecn]]` marks
+/// is not dropped; lossless frames and the switch's own never are.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::switch) struct WredTable {
+    /// 0 to 7.
+    pub(in crate::switch) priority: Spanned<PriorityField>,
+    /// Up to this nothing is dropped early.
+    pub(in crate::switch) kmin: Spanned<Size>,
+    /// Above this everything is dropped.
+    pub(in crate::switch) kmax: Spanned<Size>,
+    /// Probability at `kmax`, above 0 and up to 1. Default 0.05.
+    pub(in crate::switch) pmax: Field<f64>,
+}
+
 /// `[inband_telemetry]`: switches write into packets what the queues are that they leave (INT).
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
