@@ -15,8 +15,9 @@ use dataplane::fib::Route;
 use dataplane::ids::{PortId, Tag};
 use dataplane::rules::{PortSet, TagMatch, TcamEntry};
 use dataplane::testing::RigBuilder;
-use dataplane::testing::wire::{Udp, host_mac, host_v4, port_mac};
+use dataplane::testing::wire::{Udp, host_mac, host_v4, in_tunnel, port_mac};
 use dataplane::time::Instant;
+use dataplane::tunnel::{Tunnel, TunnelId, TunnelMode, TunnelPriorityGroup};
 use dataplane::worker::Worker;
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -47,6 +48,11 @@ fn switch_with(
     burst_frames: usize,
     frame: impl Fn(u8, u16) -> Vec<u8>,
 ) -> (Worker<LoopDevice>, Control) {
+    worker_of(&builder(), burst_frames, frame)
+}
+
+/// Tables without a worker yet.
+fn builder() -> RigBuilder {
     let mut builder = RigBuilder::routed(PORTS);
     for (number, first) in [(1, 20_u8), (2, 40)] {
         let gateway = IpAddr::V4(Ipv4Addr::from(host_v4(number, 1)));
@@ -74,6 +80,14 @@ fn switch_with(
         new_tag: Tag::from_low_bits(value),
     };
     builder.rules = Some(filler.chain([keep(1), keep(2)]).collect());
+    builder
+}
+
+fn worker_of(
+    builder: &RigBuilder,
+    burst_frames: usize,
+    frame: impl Fn(u8, u16) -> Vec<u8>,
+) -> (Worker<LoopDevice>, Control) {
     let templates = [1, 2].map(|from| (0..1_024).map(|flow| frame(from, flow)).collect());
     let snapshot = Arc::new(builder.snapshot(0));
     let (mut links, mut control) = connect(1, usize::from(PORTS));
@@ -117,7 +131,47 @@ fn check(worker: &mut Worker<LoopDevice>) {
     assert_eq!((sent[22], sent[15] >> 2), (63, 26));
 }
 
-/// IPv4 in bursts of several lengths, and IPv6, which goes the same way.
+/// The end of the tunnels here.
+const TUNNEL_END: [u8; 4] = [10, 255, 0, 1];
+
+/// Two tunnels, one to the host of each port; 50/8 and 60/8 are behind them.
+fn with_tunnels(frame: impl Fn(u8, u16) -> Vec<u8>) -> (Worker<LoopDevice>, Control) {
+    let mut builder = builder();
+    builder.routes.set_locals([IpAddr::from(TUNNEL_END)]);
+    for (index, net) in ["50.0.0.0/8", "60.0.0.0/8"].into_iter().enumerate() {
+        let remote = host_v4(if index == 0 { 1 } else { 2 }, 1).into();
+        let route = Route::Tunnel { id: TunnelId::from_index(index).expect("few"), remote };
+        builder.routes.set_route(net.parse().expect("a network"), route).expect("room");
+        builder.tunnels.push(Tunnel {
+            local: TUNNEL_END.into(),
+            remote: Some(remote),
+            any_remote: false,
+            dscp: TunnelMode::Pipe,
+            ttl: TunnelMode::Pipe,
+            outer_tag: core::array::from_fn(|tag| Tag::from_low_bits(tag.to_le_bytes()[0])),
+            priority_group: TunnelPriorityGroup::Outer,
+        });
+    }
+    worker_of(&builder, 64, frame)
+}
+
+/// Of each port: frames that go into the tunnel to the other port.
+fn for_tunnel(from: u8, flow: u16) -> Vec<u8> {
+    let [high, low] = (flow % ROUTES).to_be_bytes();
+    let dst = [if from == 1 { 60 } else { 50 }, high, low, 9];
+    Udp { dst, src_port: flow, ..Udp::routed(from, 1, 26) }.bytes()
+}
+
+/// Frames that come out of the tunnel of this port.
+fn out_of_tunnel(from: u8, flow: u16) -> Vec<u8> {
+    let [high, low] = (flow % ROUTES).to_be_bytes();
+    let dst = [if from == 1 { 40 } else { 20 }, high, low, 9];
+    let inner = Udp { dst, src_port: flow, ..Udp::routed(from, 1, 26) }.bytes();
+    in_tunnel(&inner, (26 << 2, 64), (host_v4(from, 1), TUNNEL_END))
+}
+
+/// IPv4 in bursts of several lengths; IPv6, and frames into tunnels and out of them, which go the
+/// same way.
 fn uncongested(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");
     let ipv4 = [1, 8, 32, 64].map(|burst_frames| {
@@ -129,7 +183,21 @@ fn uncongested(criterion: &mut Criterion) {
     let sent = first_turn(&mut worker);
     assert_eq!((sent[14], sent[21]), (0x66, 63));
     let ipv6 = (BenchmarkId::new("IPv6", 64), 64, worker, control);
-    for (id, burst_frames, mut worker, _control) in ipv4.into_iter().chain([ipv6]) {
+    let (mut worker, control) = with_tunnels(for_tunnel);
+    let sent = first_turn(&mut worker);
+    assert_eq!((sent.len(), sent[23], sent[22], sent[42]), (80, 4, 64, 63));
+    let into = (BenchmarkId::new("into a tunnel", 64), 64, worker, control);
+    let (mut worker, control) = with_tunnels(out_of_tunnel);
+    check(&mut worker);
+    let out = (BenchmarkId::new("out of a tunnel", 64), 64, worker, control);
+    let (mut worker, control) = with_tunnels(|from, flow| {
+        let frame = if flow % 2 == 0 { for_tunnel } else { out_of_tunnel };
+        frame(from, flow)
+    });
+    first_turn(&mut worker);
+    let mixed = (BenchmarkId::new("into and out of tunnels", 64), 64, worker, control);
+    for (id, burst_frames, mut worker, _control) in ipv4.into_iter().chain([ipv6, into, out, mixed])
+    {
         group.throughput(Throughput::Elements(2 * burst_frames as u64));
         let mut now = 0;
         group.bench_function(id, |bencher| {

@@ -108,10 +108,26 @@ impl Tunnels {
         self.0.get(id.index())
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The tunnel out of which a packet from `source` to `destination` comes. Of several that would
     /// do, the one with this very `source` at its other end.
     pub fn ending(&self, source: Ipv4Addr, destination: Ipv4Addr) -> Option<&Tunnel> {
-        let ending = || self.0.iter().filter(|tunnel| tunnel.ends(source, destination));
-        ending().find(|tunnel| tunnel.remote == Some(source)).or_else(|| ending().next())
+        self.ending_with_id(source, destination).map(|(_, tunnel)| tunnel)
+    }
+
+    /// The same with its number.
+    pub(crate) fn ending_with_id(
+        &self,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+    ) -> Option<(TunnelId, &Tunnel)> {
+        let all = || (0..).map_while(TunnelId::from_index).zip(&*self.0);
+        let ending = || all().filter(|(_, tunnel)| tunnel.ends(source, destination));
+        let of_source = ending().find(|(_, tunnel)| tunnel.remote == Some(source));
+        of_source.or_else(|| ending().next())
     }
 }

@@ -340,7 +340,7 @@ proptest! {
     #[test]
     fn what_goes_in_comes_out(
         frame_bytes in 46_usize..1490, ttl in 4_u8..=255, dscp in 0_u8..64, ecn in 0_u8..4,
-        tags in proptest::collection::vec(0_u16..0x1000, 0..2), payload: u32,
+        tags in proptest::collection::vec(0_u16..0x1000, 0..2), payload: u32, count in 1_usize..20,
     ) {
         let mut far = builder(tunnel());
         // Priority-tagged frames are taken, too.
@@ -351,20 +351,21 @@ proptest! {
         };
         far.routes.set_route("10.9.0.0/24".parse().unwrap(), far_route()).unwrap();
         let mut far = far.build();
-        far.arrive(1, &udp.bytes());
+        (0..count).for_each(|_| far.arrive(1, &udp.bytes()));
         far.settle();
         let sent = far.sent(3);
-        prop_assert_eq!(sent.len(), 1);
+        prop_assert_eq!(sent.len(), count);
         let mut near = builder(Tunnel { local: REMOTE.into(), remote: Some(LOCAL.into()), ..tunnel() });
         near.routes.set_locals([IpAddr::from(REMOTE)]);
         near.routes.set_route("10.9.0.0/16".parse().unwrap(), Route::Via(vec![host_v4(2, 1).into()])).unwrap();
         let mut near = near.build();
-        let mut arrives = sent[0].clone();
-        arrives[..6].copy_from_slice(&port_mac(1).0);
-        near.arrive(1, &arrives);
+        for mut arrives in sent {
+            arrives[..6].copy_from_slice(&port_mac(1).0);
+            near.arrive(1, &arrives);
+        }
         near.settle();
         let inner = Udp { ttl: ttl - 2, tags: vec![], frame_bytes, ..udp };
-        prop_assert_eq!(near.sent(2), [leaves(2, inner.bytes())]);
+        prop_assert_eq!(near.sent(2), vec![leaves(2, inner.bytes()); count]);
     }
 
     /// Octets of any kind behind an outer header: nothing panics, and each frame has one end.

@@ -63,7 +63,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let Self { rx, lanes, outcomes, .. } = self;
         let LaneState { eights, pairs, .. } = &mut **lanes;
         for (frames, eight) in rx.chunks(LANES).zip(eights.iter_mut()) {
-            eight.look_up(&snapshot.fib, frames);
+            eight.look_up(snapshot, &tables.fast_path, frames);
         }
         outcomes.clear();
         pairs.clear();

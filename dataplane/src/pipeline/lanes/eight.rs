@@ -43,6 +43,8 @@ pub(crate) struct Eight {
     pub(super) leaves: u32x8,
     /// Bits of the frames with IPv6.
     pub(super) v6: u32,
+    /// Bits of the frames that came out of a tunnel, and whose words are those of the inner header.
+    pub(super) left_tunnel: u32,
     pub(super) is_tagged: bool,
 }
 
@@ -57,6 +59,7 @@ impl Default for Eight {
             marking: u32x8::splat(OTHER),
             leaves: none,
             v6: 0,
+            left_tunnel: 0,
             is_tagged: false,
         }
     }
@@ -164,6 +167,7 @@ impl Eight {
             marking,
             leaves: u32x8::ZERO,
             v6: is_v6.to_bitmask(),
+            left_tunnel: 0,
             is_tagged,
         };
         Read { eight, behind, mac, source, v6_target, tci, tos, ttl, is_ip }
@@ -258,8 +262,7 @@ impl Read {
             let vid = tci & u32x8::splat(0xFFF);
             is_taken &= vid.simd_eq(u32x8::ZERO) | vid.simd_eq(u32x8::splat(port.vlan));
         }
-        let mut addresses =
-            is_v4_source(octet(source)) & octet(eight.destination()).simd_lt(u32x8::splat(224));
+        let mut addresses = are_v4_unicast(source, eight.destination());
         if eight.v6 != 0 {
             addresses = eight.is_v6.select(are_v6_unicast(eight.words[2], v6_target), addresses);
         }
@@ -329,6 +332,13 @@ impl Eight {
         l3(self.is_tagged)
     }
 
+    /// Where the IP header is by which the frame in `lane` is forwarded.
+    #[inline(always)]
+    pub(super) const fn l3_of(&self, lane: usize) -> usize {
+        let outer = if self.left_tunnel >> lane & 1 == 1 { ipv4::HEADER_BYTES } else { 0 };
+        self.l3() + outer
+    }
+
     /// The destination address of a frame with IPv6.
     #[inline(always)]
     pub(super) fn v6_destination<F: Frame>(&self, frame: &F) -> Option<[u8; 16]> {
@@ -372,14 +382,9 @@ impl Eight {
     pub(super) fn rewritten(&self, tos_kept: u32x8, tos_set: u32x8, hops: u32x8) -> [u32x8; 3] {
         let [first, second, third, ..] = self.words;
         let (octet_1, low) = (u32x8::splat(0xFF00), u32x8::splat(0xFFFF));
-        // RFC 1624, equation 3, as in `ipv4::set_tos_and_ttl`.
         let v4_first: u32x8 = first & (tos_kept << 8 | !octet_1) | tos_set << 8;
         let changed: u32x8 = (first & octet_1) + hops - (v4_first & octet_1);
-        let sum: u32x8 = (third >> 16) + u32x8::splat(0x1_FFFE) + changed;
-        let sum: u32x8 = (sum & low) + (sum >> 16);
-        // Less than 65,535 wraps around below zero, and then the first is the smaller one.
-        let checksum: u32x8 = sum.min(sum - low);
-        let v4_third: u32x8 = ((third & low) - hops) | (checksum << 16);
+        let v4_third: u32x8 = ((third & low) - hops) | (mended(third >> 16, changed) << 16);
         if self.v6 == 0 {
             return [v4_first, second, v4_third];
         }
@@ -414,7 +419,7 @@ const fn bytes_of(header: usize) -> u32 {
 
 /// By lane: all ones if the total length is at least the header's and at most what the frame has.
 #[inline(always)]
-fn v4_length_holds(first: u32x8, frame_bytes: u32x8, l3: usize) -> u32x8 {
+pub(super) fn v4_length_holds(first: u32x8, frame_bytes: u32x8, l3: usize) -> u32x8 {
     let header = u32x8::splat(bytes_of(ipv4::HEADER_BYTES));
     let beyond_header: u32x8 = be16(first >> 16) - header;
     let room: u32x8 = frame_bytes - header - u32x8::splat(bytes_of(l3));
@@ -442,19 +447,32 @@ fn v6_holds(first: u32x8, second: u32x8, frame_bytes: u32x8, l3: usize) -> u32x8
         & be16(second).simd_le(room)
 }
 
-/// By lane: all ones if routers forward packets whose source address starts with `octet`. 169/8 has
-/// the link-local network, which the generic path looks for.
+/// By lane: the checksum, as it lies in a header of which halves have fallen by `changed` in sum (RFC
+/// 1624, equation 3, as in `ipv4::set_tos_and_ttl`).
 #[inline(always)]
-fn is_v4_source(octet: u32x8) -> u32x8 {
-    let before: u32x8 = octet - u32x8::ONE;
+pub(super) fn mended(checksum: u32x8, changed: u32x8) -> u32x8 {
+    let low = u32x8::splat(0xFFFF);
+    let sum: u32x8 = checksum + u32x8::splat(0x1_FFFE) + changed;
+    let sum: u32x8 = (sum & low) + (sum >> 16);
+    // Less than 65,535 wraps around below zero, and then the first is the smaller one.
+    sum.min(sum - low)
+}
+
+/// By lane: all ones if routers forward packets of IPv4 with these addresses. 169/8 has the
+/// link-local network, which the generic path looks for.
+#[inline(always)]
+pub(super) fn are_v4_unicast(source: u32x8, destination: u32x8) -> u32x8 {
+    let first = octet(source);
+    let before: u32x8 = first - u32x8::ONE;
     before.simd_lt(u32x8::splat(223))
-        & octet.simd_ne(u32x8::splat(127))
-        & octet.simd_ne(u32x8::splat(169))
+        & first.simd_ne(u32x8::splat(127))
+        & first.simd_ne(u32x8::splat(169))
+        & octet(destination).simd_lt(u32x8::splat(224))
 }
 
 /// By lane: all ones if the checksum of the IPv4 header in `words` holds.
 #[inline(always)]
-fn checksum_holds(words: [u32x8; 5]) -> u32x8 {
+pub(super) fn checksum_holds(words: [u32x8; 5]) -> u32x8 {
     let low = u32x8::splat(0xFFFF);
     let [a, b, c, d, e] = words.map(|word| (word & low) + (word >> 16));
     let sum: u32x8 = a + b + c + d + e;

@@ -14,6 +14,10 @@ pub(super) struct Header {
     pub(super) macs: [u8; MACS],
     pub(super) tag: [u8; ethernet::TAG_BYTES],
     pub(super) has_tag: bool,
+    /// Whether the ethertype in front of the IP header has to be written.
+    pub(super) has_new_type: bool,
+    /// Whether an outer header comes in front of the IP header.
+    pub(super) in_tunnel: bool,
     /// What the frame grows by at its front.
     pub(super) grows_bytes: i8,
     pub(super) group: u8,
@@ -61,20 +65,32 @@ impl Header {
         if self.grows_bytes < 0 {
             let _ = frame.shrink_front(usize::from(self.grows_bytes.unsigned_abs()));
         }
-        let head = frame.head_mut();
-        let Some(macs) = head.first_chunk_mut() else { return };
-        *macs = self.macs;
-        let l3 = if self.has_tag {
-            if let Some(tag) = head.get_mut(MACS..).and_then(<[u8]>::first_chunk_mut) {
-                *tag = self.tag;
-            }
-            ethernet::HEADER_BYTES + ethernet::TAG_BYTES
-        } else {
-            ethernet::HEADER_BYTES
-        };
-        if let Some(header) = head.get_mut(l3..) {
+        // What comes out of a tunnel is IPv4.
+        let ethertype = self.has_new_type.then_some(ethernet::IPV4);
+        if let Some(header) = self.write_ethernet(frame, ethertype) {
             write_ip(header, ip);
         }
+    }
+
+    /// Writes the Ethernet header, of which the ethertype of the packet may stay as it is. Returns
+    /// what is behind it.
+    #[inline(always)]
+    pub(super) fn write_ethernet<'a, F: Frame>(
+        &self,
+        frame: &'a mut F,
+        ethertype: Option<u16>,
+    ) -> Option<&'a mut [u8]> {
+        let head = frame.head_mut();
+        *head.first_chunk_mut()? = self.macs;
+        let mut l3 = ethernet::HEADER_BYTES;
+        if self.has_tag {
+            *head.get_mut(MACS..)?.first_chunk_mut()? = self.tag;
+            l3 += ethernet::TAG_BYTES;
+        }
+        if let Some(ethertype) = ethertype {
+            head.get_mut(l3 - 2..l3)?.copy_from_slice(&ethertype.to_be_bytes());
+        }
+        head.get_mut(l3..)
     }
 }
 
@@ -98,7 +114,7 @@ pub(super) fn write_plain<F: Frame>(
 
 /// Writes the first 12 octets of the IP header.
 #[inline(always)]
-fn write_ip(header: &mut [u8], ip: [u32; 3]) {
+pub(super) fn write_ip(header: &mut [u8], ip: [u32; 3]) {
     let Some(header) = header.first_chunk_mut::<12>() else { return };
     for (octets, word) in header.as_chunks_mut::<4>().0.iter_mut().zip(ip) {
         *octets = word.to_le_bytes();

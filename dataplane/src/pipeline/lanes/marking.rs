@@ -1,8 +1,11 @@
 //! What the fast path knows of a frame in place of its class, which it looks up once for all frames
 //! with the same marking.
 
+use crate::ids::PortId;
 use crate::pipeline::class::Class;
-use crate::snapshot::PortTables;
+use crate::snapshot::{PortTables, Snapshot};
+use crate::tunnel::TunnelId;
+use wide::u32x8;
 
 /// What the class of a frame follows from: DSCP, PCP and whether it has a tag; or, with TTL
 /// classes, [`Class`] itself.
@@ -15,11 +18,48 @@ pub(super) const PCP: u32 = 6;
 pub(super) const TAGGED: u32 = 9;
 /// Of a bridged frame also the drop eligible indicator, which it keeps.
 pub(super) const DEI: u32 = 10;
+/// Of a frame that came out of a tunnel: the DSCP of the outer header, the tunnel, and that it did.
+const OUTER_DSCP: u32 = 16;
+const TUNNEL: u32 = 22;
+const LEFT_TUNNEL: u32 = 28;
 
 impl Marking {
+    /// By lane: the markings of frames with `dscp` that came out of the tunnel `id` with
+    /// `outer_dscp`, without a VLAN tag.
+    #[inline(always)]
+    pub(super) fn behind(dscp: u32x8, outer_dscp: u32x8, id: TunnelId) -> u32x8 {
+        #[expect(clippy::cast_possible_truncation, reason = "6 bits")]
+        let tunnel = 1 << LEFT_TUNNEL | (id.index() as u32) << TUNNEL;
+        dscp | outer_dscp << OUTER_DSCP | u32x8::splat(tunnel)
+    }
+
+    /// Whether the frame came out of a tunnel.
+    pub(super) const fn has_left_tunnel(self) -> bool {
+        self.0 >> LEFT_TUNNEL & 1 == 1
+    }
+
     /// The class of frames with this marking.
     #[inline]
-    pub(super) fn class(self, tables: &PortTables) -> Class {
+    pub(super) fn class(self, snapshot: &Snapshot, tables: &PortTables, input: PortId) -> Class {
+        if self.has_left_tunnel() {
+            self.class_after_tunnel(snapshot, tables, input)
+        } else {
+            self.class_at(tables)
+        }
+    }
+
+    #[cold]
+    fn class_after_tunnel(self, snapshot: &Snapshot, tables: &PortTables, input: PortId) -> Class {
+        let outer = Self(self.0 >> OUTER_DSCP & 63).class_at(tables);
+        let inner = Self(self.0 & 63).class_at(tables);
+        let id = TunnelId::from_index((self.0 >> TUNNEL & 63) as usize);
+        let tunnel = id.and_then(|id| snapshot.tunnels.get(id));
+        tunnel.map_or(inner, |tunnel| snapshot.class_after_tunnel(tunnel, input, outer, inner))
+    }
+
+    /// The class of frames that come with this marking.
+    #[inline]
+    fn class_at(self, tables: &PortTables) -> Class {
         if tables.fast_path.ttl_classes.is_some() {
             return Class::from_bits(self.0);
         }

@@ -6,6 +6,7 @@
 //! | read the headers, and what the class follows from | [`eight`], [`marking`] |
 //! | look up routes | [`routes`] |
 //! | learn and look up stations | [`stations`] |
+//! | enter and leave tunnels | [`tunnels`] |
 //! | tell which frames a capture may follow | [`compares`] |
 //! | rewrite and count, by pair of marking and next hop | [`pairs`], [`header`] |
 //!
@@ -22,7 +23,9 @@ mod marking;
 pub(crate) mod pairs;
 pub(crate) mod routes;
 pub(crate) mod stations;
+mod tunnels;
 
+use crate::frame::Frame;
 use crate::limits::BURST_MAX;
 use eight::{Eight, WordsBehind};
 use pairs::Pairs;
@@ -70,6 +73,20 @@ fn octet(word: u32x8) -> u32x8 {
 fn be16(word: u32x8) -> u32x8 {
     let low: u32x8 = word >> 8;
     octet(word) << 8 | octet(low)
+}
+
+/// By lane: the eight words of a frame from octet `from` on, as they lie in memory; 0 of one that is
+/// too short.
+#[inline(always)]
+fn words_from<F: Frame>(frames: &[F], from: usize) -> [u32x8; 8] {
+    const SHORT: [u8; 32] = [0; 32];
+    let octets = |lane: usize| {
+        let head = frames.get(lane).and_then(|frame| frame.head().get(from..));
+        *head.and_then(<[u8]>::first_chunk).unwrap_or(&SHORT)
+    };
+    let [a, b, c, d, e, f, g, h] =
+        [0, 1, 2, 3, 4, 5, 6, 7].map(|lane| bytemuck::pod_read_unaligned(&octets(lane)));
+    u32x8::transpose([a, b, c, d, e, f, g, h])
 }
 
 /// The lanes whose bits are set, the lowest first.

@@ -8,6 +8,7 @@ use super::eight::Eight;
 use super::header::{Header, write_plain};
 use super::marking::Marking;
 use super::stations::Target;
+use super::tunnels::{Outer, Through};
 use super::{ALL, LANES};
 use crate::fib::Hop;
 use crate::frame::{Frame, length_bytes};
@@ -16,10 +17,10 @@ use crate::l2::EgressForm;
 use crate::limits::BURST_MAX;
 use crate::pipeline::bridge;
 use crate::pipeline::outcome_groups::OutcomeGroups;
-use crate::pipeline::rules::{self, Tagged};
+use crate::pipeline::rules;
 use crate::rx_queues::Ingress;
 use crate::snapshot::{PortMode, PortTables, Snapshot};
-use crate::wire::ethernet;
+use crate::wire::{ethernet, ipv4};
 use wide::u32x8;
 
 /// The pairs of the current burst, field by field, with the sums of their frames.
@@ -38,6 +39,8 @@ pub(crate) struct Pairs {
     tos_kept: [u32; BURST_MAX],
     tos_set: [u32; BURST_MAX],
     header: [Header; BURST_MAX],
+    /// Of a pair whose frames go into a tunnel.
+    outer: [Outer; BURST_MAX],
     sums: [Sums; BURST_MAX],
 }
 
@@ -62,6 +65,7 @@ impl Default for Pairs {
             tos_kept: none,
             tos_set: none,
             header: [Header::default(); BURST_MAX],
+            outer: [Outer::NONE; BURST_MAX],
             sums: [Sums::default(); BURST_MAX],
         }
     }
@@ -167,6 +171,9 @@ impl Pairs {
                 let ip = [first[lane], second[lane], third[lane]];
                 if IS_BRIDGED {
                     header.write_bridged(frame, ip);
+                } else if header.in_tunnel {
+                    let outer = &self.outer[places[lane] as usize % BURST_MAX];
+                    outer.write(header, frame, ip, eight.v6 >> lane & 1 == 1);
                 } else {
                     header.write(frame, ip);
                 }
@@ -232,17 +239,35 @@ impl Pairs {
         frame_bytes: u16,
         outcomes: &mut OutcomeGroups,
     ) -> bool {
-        let Hop::Forward(adjacency) = snapshot.fib.hop_at(hop as usize) else { return false };
-        let class = marking.class(tables);
+        let through = Through::from_bits(hop);
+        let next = through.map_or(hop as usize, |through| through.hop);
+        let Hop::Forward(adjacency) = snapshot.fib.hop_at(next) else { return false };
+        let class = marking.class(snapshot, tables, ingress.port);
         let tag_bytes = |is_tagged| if is_tagged { ethernet::TAG_BYTES } else { 0 };
-        let (came, leaves) = (tag_bytes(is_tagged), tag_bytes(adjacency.vlan.is_some()));
-        let frame_bytes_max = usize::from(adjacency.frame_bytes_max) + came;
+        let outer_bytes = |is_in_tunnel| if is_in_tunnel { ipv4::HEADER_BYTES } else { 0 };
+        let came = tag_bytes(is_tagged) + outer_bytes(marking.has_left_tunnel());
+        let l3 = ethernet::HEADER_BYTES + tag_bytes(adjacency.vlan.is_some());
+        let outer = outer_bytes(through.is_some());
+        let leaves = l3 + outer - ethernet::HEADER_BYTES;
+        let frame_bytes_max = (usize::from(adjacency.frame_bytes_max) + came).saturating_sub(outer);
         // A frame that is too long must not create an outcome group, which could stay empty.
         if self.count == BURST_MAX || usize::from(frame_bytes) > frame_bytes_max {
             return false;
         }
-        let tagged = rules::apply(snapshot, class, ingress, adjacency.out);
         let mut header = Header { macs: *adjacency.macs(), ..Header::default() };
+        let (tagged, dscp) = if let Some(Through { id, .. }) = through {
+            let Some(tunnel) = snapshot.tunnels.get(id) else { return false };
+            let tags = &tunnel.outer_tag;
+            let entering = rules::apply_through(snapshot, class, ingress, adjacency.out, tags);
+            let Some(outer) = Outer::new(tunnel, entering.outer.dscp) else { return false };
+            self.outer[self.count] = outer;
+            header.in_tunnel = true;
+            (entering.outer, entering.inner_dscp)
+        } else {
+            let tagged = rules::apply(snapshot, class, ingress, adjacency.out);
+            (tagged, tagged.dscp)
+        };
+        header.has_new_type = marking.has_left_tunnel();
         if let Some(vlan) = adjacency.vlan {
             let pcp = snapshot.tags.pcp[tagged.tag.index()];
             let [a, b] = ethernet::VLAN.to_be_bytes();
@@ -253,13 +278,10 @@ impl Pairs {
         #[expect(clippy::cast_possible_truncation, reason = "headers")]
         {
             header.grows_bytes = leaves as i8 - came as i8;
-            let l3 = (ethernet::HEADER_BYTES + leaves) as u8;
-            header.group = outcomes.group_index(tagged.outcome.with_l3(l3));
+            header.group = outcomes.group_index(tagged.outcome.with_l3(l3 as u8));
             self.frame_bytes_max[at] = frame_bytes_max as u32;
         }
-        self.marking[at] = marking.0;
-        self.hop[at] = hop;
-        self.add(marking, hop, &tagged, header);
+        self.add(marking, hop, dscp, header);
         true
     }
 
@@ -278,7 +300,8 @@ impl Pairs {
         let Some(egress) = form.egress(vid).filter(|_| self.count < BURST_MAX) else {
             return false;
         };
-        let tagged = rules::apply(snapshot, marking.class(tables), ingress, out);
+        let class = marking.class(snapshot, tables, ingress.port);
+        let tagged = rules::apply(snapshot, class, ingress, out);
         let mut header = Header { has_tag: egress == EgressForm::Tagged, ..Header::default() };
         if header.has_tag {
             let received = is_tagged.then(|| marking.tci());
@@ -295,18 +318,19 @@ impl Pairs {
             header.group = outcomes.group_index(tagged.outcome.with_l3(l3));
         }
         self.frame_bytes_max[self.count] = u32::MAX;
-        self.add(marking, target, &tagged, header);
+        self.add(marking, target, tagged.dscp, header);
         true
     }
 
-    fn add(&mut self, marking: Marking, hop: u32, tagged: &Tagged, header: Header) {
+    /// Adds a pair whose frames get this DSCP, if any.
+    fn add(&mut self, marking: Marking, hop: u32, dscp: Option<u8>, header: Header) {
         let at = self.count;
         self.marking[at] = marking.0;
         self.hop[at] = hop;
-        self.tos_kept[at] = if tagged.dscp.is_some() { 0b11 } else { 0xFF };
-        self.tos_set[at] = u32::from(tagged.dscp.unwrap_or(0) << 2);
-        self.are_plain &= header.grows_bytes == 0 && !header.has_tag;
-        self.is_any_marked |= tagged.dscp.is_some();
+        self.tos_kept[at] = if dscp.is_some() { 0b11 } else { 0xFF };
+        self.tos_set[at] = u32::from(dscp.unwrap_or(0) << 2);
+        self.are_plain &= header.grows_bytes == 0 && !header.has_tag && !header.in_tunnel;
+        self.is_any_marked |= dscp.is_some();
         self.header[at] = header;
         self.sums[at] = Sums::default();
         self.count += 1;

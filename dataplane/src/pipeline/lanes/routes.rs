@@ -1,12 +1,12 @@
 //! Looks up the routes of eight frames.
 
 use super::eight::Eight;
-use super::{ALL, LANES, lanes_of, octet, of_lanes};
+use super::{ALL, LANES, lanes_of, octet, of_lanes, words_from};
 use crate::fib::trie::{self, Key, Trie};
 use crate::fib::{Fib, Leaf};
 use crate::frame::Frame;
 use crate::pipeline::routed;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{FastPathPort, Snapshot};
 use crate::wire::ipv6;
 use crate::wire::parse::Kind;
 use wide::u32x8;
@@ -16,14 +16,24 @@ const V6_LANES_MIN: u32 = 3;
 const ADDRESS_BYTES: usize = 16;
 
 impl Eight {
-    /// Looks up the destination of each frame.
+    /// Looks up the destination of each frame; of one that comes out of a tunnel, that of the inner
+    /// packet, which takes its place.
     #[inline(always)]
-    pub(crate) fn look_up<F: Frame>(&mut self, fib: &Fib, frames: &[F]) {
+    pub(crate) fn look_up<F: Frame>(
+        &mut self,
+        snapshot: &Snapshot,
+        port: &FastPathPort,
+        frames: &[F],
+    ) {
+        let fib = &snapshot.fib;
         if self.v6 != ALL {
             self.leaves = look_up(fib.v4_trie(), [from_be(self.destination())], u32x8::MAX);
         }
         if self.v6 != 0 {
             self.look_up_v6(fib, frames);
+        }
+        if !snapshot.tunnels.is_empty() {
+            self.leave_tunnels(snapshot, port, frames);
         }
     }
 
@@ -45,48 +55,59 @@ impl Eight {
     /// The destination addresses, as if all frames had IPv6; 0 of one that is too short for it.
     #[inline(always)]
     fn v6_destinations<F: Frame>(&self, frames: &[F]) -> [u32x8; 4] {
-        const SHORT: [u8; 2 * ADDRESS_BYTES] = [0; 2 * ADDRESS_BYTES];
+        // Source and destination.
         let from = self.l3() + ipv6::DESTINATION_OFFSET - ADDRESS_BYTES;
-        let addresses = |lane: usize| {
-            let head = frames.get(lane).and_then(|frame| frame.head().get(from..));
-            *head.and_then(<[u8]>::first_chunk).unwrap_or(&SHORT)
-        };
-        let [a, b, c, d, e, f, g, h] =
-            [0, 1, 2, 3, 4, 5, 6, 7].map(|lane| bytemuck::pod_read_unaligned(&addresses(lane)));
-        let [_, _, _, _, destination @ ..] = u32x8::transpose([a, b, c, d, e, f, g, h]);
+        let [_, _, _, _, destination @ ..] = words_from(frames, from);
         destination.map(from_be)
     }
 
-    /// By lane: the index of each frame's next hop.
+    /// By lane: the index of each frame's next hop, or the bits of [`Through`] if that is the far
+    /// end of a tunnel.
     #[inline(always)]
     pub(super) fn hops<F: Frame>(&self, snapshot: &Snapshot, frames: &[F]) -> u32x8 {
-        if self.leaves.simd_ge(u32x8::splat(Leaf::FIRST_GROUP_BITS)).any() {
+        let hops = if self.leaves.simd_ge(u32x8::splat(Leaf::FIRST_GROUP_BITS)).any() {
             self.members(snapshot, frames)
         } else {
             self.leaves
+        };
+        if snapshot.tunnels.is_empty() {
+            hops
+        } else {
+            self.through_tunnels(snapshot, frames, hops)
         }
     }
 
     /// [`Self::hops`] where some leaves are groups.
     #[inline(never)]
     fn members<F: Frame>(&self, snapshot: &Snapshot, frames: &[F]) -> u32x8 {
-        let l3 = self.l3();
         let mut hops = self.leaves.to_array();
         for (lane, (hop, frame)) in hops.iter_mut().zip(frames).enumerate() {
             let leaf = Leaf::from_bits(*hop).unwrap_or(Leaf::NO_ROUTE);
-            let kind = if self.v6 >> lane & 1 == 1 { Kind::Ipv6 } else { Kind::Ipv4 };
-            let hash = || routed::flow_hash_at(snapshot, frame.head(), kind, l3);
-            #[expect(clippy::cast_possible_truncation, reason = "the index of a hop has 25 bits")]
-            let member = leaf.member(if leaf.is_group() { hash() } else { 0 }) as u32;
-            *hop = member;
+            *hop = self.member(snapshot, frame, lane, leaf);
         }
         u32x8::new(hops)
+    }
+
+    /// The index of the hop of `leaf` that the frame in `lane` takes.
+    #[inline(always)]
+    pub(super) fn member<F: Frame>(
+        &self,
+        snapshot: &Snapshot,
+        frame: &F,
+        lane: usize,
+        leaf: Leaf,
+    ) -> u32 {
+        let kind = if self.v6 >> lane & 1 == 1 { Kind::Ipv6 } else { Kind::Ipv4 };
+        let hash = || routed::flow_hash_at(snapshot, frame.head(), kind, self.l3_of(lane));
+        #[expect(clippy::cast_possible_truncation, reason = "the index of a hop has 25 bits")]
+        let member = leaf.member(if leaf.is_group() { hash() } else { 0 }) as u32;
+        member
     }
 }
 
 /// By lane: the number whose octets are in network byte order.
 #[inline(always)]
-fn from_be(words: u32x8) -> u32x8 {
+pub(super) fn from_be(words: u32x8) -> u32x8 {
     let middle = u32x8::splat(0xFF00);
     words << 24 | (words & middle) << 8 | (words >> 8 & middle) | words >> 24
 }

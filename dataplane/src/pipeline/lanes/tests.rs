@@ -17,9 +17,10 @@ use crate::pipeline::route;
 use crate::rules::{PortSet, TagMatch, TcamEntry};
 use crate::rx_queues::Ingress;
 use crate::snapshot::{PortMode, Snapshot};
-use crate::testing::wire::{Udp, header_checksum, host_mac, host_v4, port_mac};
+use crate::testing::wire::{Udp, header_checksum, host_mac, host_v4, in_tunnel, port_mac};
 use crate::testing::{RigBuilder, TestFrame};
 use crate::ttl_class::{Parity, TtlClasses};
+use crate::tunnel::{Tunnel, TunnelId, TunnelMode, TunnelPriorityGroup};
 use crate::wire::ethernet;
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr};
@@ -40,13 +41,58 @@ struct Shape {
     /// Whether port 1 takes tagged frames, and port 3 sends them.
     vlans: [bool; 2],
     ttl_classes: bool,
+    /// Whether there are tunnels, and how they are.
+    tunnels: Option<[bool; 4]>,
+}
+
+/// The end of the tunnels here.
+const LOCAL: [u8; 4] = [10, 255, 0, 1];
+/// Their far ends: a station at port 3, and one behind ports 2 and 3.
+const REMOTES: [[u8; 4]; 2] = [host_v4(3, 1), [10, 9, 1, 1]];
+
+/// Networks behind them: 10.7/16 and 2001:db8:7::/48, and 10.6/16.
+fn add_tunnels(
+    builder: &mut RigBuilder,
+    [is_uniform, has_uniform_ttl, goes_by_inner, is_any]: [bool; 4],
+) {
+    builder.routes.set_locals([IpAddr::from(LOCAL)]);
+    let mut outer_tag = core::array::from_fn(|tag| Tag::from_low_bits(u8::try_from(tag).unwrap()));
+    outer_tag[1] = Tag::from_low_bits(2);
+    let mode = |is_uniform| if is_uniform { TunnelMode::Uniform } else { TunnelMode::Pipe };
+    let tunnel = |remote: [u8; 4]| Tunnel {
+        local: LOCAL.into(),
+        remote: Some(remote.into()),
+        any_remote: is_any,
+        dscp: mode(is_uniform),
+        ttl: mode(has_uniform_ttl),
+        outer_tag,
+        priority_group: if goes_by_inner {
+            TunnelPriorityGroup::Inner
+        } else {
+            TunnelPriorityGroup::Outer
+        },
+    };
+    builder.tunnels = REMOTES.map(tunnel).into();
+    for (net, index) in [("10.7.0.0/16", 0), ("2001:db8:7::/48", 0), ("10.6.0.0/16", 1)] {
+        let id = TunnelId::from_index(index).unwrap();
+        let route = Route::Tunnel { id, remote: REMOTES[index].into() };
+        builder.routes.set_route(net.parse().unwrap(), route).unwrap();
+    }
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
     use crate::pipeline::classify::ClassifyBy;
     let by = prop::sample::select(vec![ClassifyBy::Dscp, ClassifyBy::Pcp, ClassifyBy::Port]);
-    (any::<bool>(), by, any::<[bool; 2]>(), prop::bool::weighted(0.2))
-        .prop_map(|(trusted, by, vlans, ttl_classes)| Shape { trusted, by, vlans, ttl_classes })
+    let tunnels = proptest::option::weighted(0.6, any::<[bool; 4]>());
+    (any::<bool>(), by, any::<[bool; 2]>(), prop::bool::weighted(0.2), tunnels).prop_map(
+        |(trusted, by, vlans, ttl_classes, tunnels)| Shape {
+            trusted,
+            by,
+            vlans,
+            ttl_classes,
+            tunnels,
+        },
+    )
 }
 
 /// Three routed ports with IPv4 and IPv6, ECMP routes over two of them, and rules that keep, raise
@@ -92,6 +138,9 @@ fn snapshot(shape: Shape) -> Snapshot {
         .routes
         .set_route("2001:db8:9::/48".parse().unwrap(), both(hosts_v6[0], hosts_v6[1]))
         .unwrap();
+    if let Some(how) = shape.tunnels {
+        add_tunnels(&mut builder, how);
+    }
     let entry = |tag, out, new_tag| TcamEntry {
         tag: TagMatch { value: tag, mask: 63 },
         in_ports: PortSet::from_iter([id(1)]),
@@ -116,7 +165,7 @@ fn fast(snapshot: &Snapshot, burst: &[Vec<u8>]) -> Vec<(Option<FrameOutcome>, Te
     for (frames, group_of) in frames.chunks_mut(LANES).zip(group_of.chunks_mut(LANES)) {
         let heads = core::array::from_fn(|lane| frames.get(lane));
         let (mut eight, _) = Eight::classify::<_, false>(&tables.fast_path, &heads, LONGEST);
-        eight.look_up(&snapshot.fib, frames);
+        eight.look_up(snapshot, &tables.fast_path, frames);
         let mut groups = [0; LANES];
         let taken = pairs.take::<_, false>(from, &eight, frames, &mut outcomes, &mut groups);
         lanes_of(taken).for_each(|lane| group_of[lane] = Some(groups[lane]));
@@ -175,6 +224,8 @@ fn frame_v4() -> impl Strategy<Value = Vec<u8>> {
         [10, 9, 7, 7],
         [10, 8, 1, 2],
         host_v4(2, 77),
+        [10, 7, 1, 1],
+        [10, 6, 1, 1],
         [10, 0, 1, 254],
         [224, 0, 0, 1],
         [192, 0, 2, 1],
@@ -205,12 +256,38 @@ fn frame_v4() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
+/// Frames that come out of a tunnel, or would but for one octet.
+fn frame_in_tunnel() -> impl Strategy<Value = Vec<u8>> {
+    let any_inner = prop_oneof![4 => frame_v4(), 1 => frame_v6()];
+    let inner = any_inner.prop_filter("no tag", |it| frame_l3(it) == ethernet::HEADER_BYTES);
+    let tos = prop::sample::select(vec![26_u8 << 2, 27 << 2, 26 << 2 | 3, 27 << 2 | 1, 0]);
+    let source = prop::sample::select(vec![REMOTES[0], REMOTES[1], host_v4(2, 77)]);
+    let fields = (tos, prop::sample::select(vec![2_u8, 64, 255, 1]), source);
+    let protocol = prop::sample::select(vec![4_u8, 4, 4, 41, 17]);
+    let fragment = prop::sample::select(vec![0x4000_u16, 0x4000, 0, 0x2000, 7]);
+    let cut = prop::sample::select(vec![0_usize, 0, 0, 5]);
+    (inner, fields, protocol, fragment, cut).prop_map(
+        |(inner, (tos, ttl, source), protocol, fragment, cut)| {
+            let packet = &inner[ethernet::HEADER_BYTES..];
+            let total = u16::try_from(20 + packet.len() - cut).unwrap();
+            let mut header = vec![0x45, tos];
+            header.extend([total, 0, fragment].map(u16::to_be_bytes).concat());
+            header.extend([ttl, protocol, 0, 0]);
+            header.extend([source, LOCAL].concat());
+            let sum = header_checksum(&header).to_be_bytes();
+            header[10..12].copy_from_slice(&sum);
+            [&inner[..12], &[0x08, 0x00], &header[..], packet].concat()
+        },
+    )
+}
+
 /// The same for IPv6, and for frames that are cut short.
 fn frame_v6() -> impl Strategy<Value = Vec<u8>> {
     let destinations: Vec<std::string::String> = vec![
         v6(2, 1),
         v6(3, 1),
         "2001:db8:9::5".into(),
+        "2001:db8:7::5".into(),
         v6(1, 0xFE),
         "ff02::1".into(),
         "2a00::1".into(),
@@ -270,7 +347,7 @@ fn frame_l3(bytes: &[u8]) -> usize {
 }
 
 fn burst() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    let any_frame = || prop_oneof![2 => frame_v4(), 1 => frame_v6()];
+    let any_frame = || prop_oneof![2 => frame_v4(), 1 => frame_v6(), 1 => frame_in_tunnel()];
     // Mostly bursts of one kind: all with a tag, or all without.
     let of_one_kind = any::<bool>().prop_flat_map(move |is_tagged| {
         let alike = any_frame().prop_filter("the other kind", move |bytes| {
@@ -323,7 +400,8 @@ proptest! {
 fn the_common_frames_are_taken() {
     use crate::pipeline::classify::ClassifyBy;
     for vlans in [[false; 2], [true; 2], [true, false], [false, true]] {
-        let shape = Shape { trusted: true, by: ClassifyBy::Dscp, vlans, ttl_classes: false };
+        let shape =
+            Shape { trusted: true, by: ClassifyBy::Dscp, vlans, ttl_classes: false, tunnels: None };
         let snapshot = snapshot(shape);
         let tags = if vlans[0] { vec![3 << 13 | INGRESS_VLAN] } else { vec![] };
         let frame = |to, dscp| Udp { tags: tags.clone(), ..Udp::routed(1, to, dscp) };
@@ -341,5 +419,36 @@ fn the_common_frames_are_taken() {
         burst.push(v6_frame);
         let taken = fast(&snapshot, &burst);
         assert!(taken.iter().all(|(outcome, _)| outcome.is_some()), "{vlans:?}: {taken:?}");
+    }
+}
+
+/// Into a tunnel IPv4 and IPv6 by the fast path, also with equal-cost paths to the far end; out of it
+/// IPv4.
+#[test]
+fn frames_of_tunnels_are_taken() {
+    use crate::pipeline::classify::ClassifyBy;
+    for bits in 0..16_u8 {
+        let how = [0, 1, 2, 3].map(|bit| bits >> bit & 1 == 1);
+        let shape = Shape {
+            trusted: true,
+            by: ClassifyBy::Dscp,
+            vlans: [false, bits & 1 == 0],
+            ttl_classes: false,
+            tunnels: Some(how),
+        };
+        let snapshot = snapshot(shape);
+        let mut burst = Vec::new();
+        for dst in [[10, 7, 1, 2], [10, 6, 1, 2], host_v4(2, 1)] {
+            burst.push(Udp { dst, ..Udp::routed(1, 2, 26) }.bytes());
+        }
+        for (dst, source) in [(host_v4(2, 1), REMOTES[0]), ([10, 9, 5, 5], REMOTES[1])] {
+            let inner = Udp { dst, ..Udp::routed(1, 2, 26) }.bytes();
+            burst.push(in_tunnel(&inner, (27 << 2, 64), (source, LOCAL)));
+        }
+        let taken = fast(&snapshot, &burst);
+        for (bytes, (outcome, frame)) in burst.iter().zip(taken) {
+            let outcome = outcome.unwrap_or_else(|| panic!("{how:?}: not taken: {bytes:02X?}"));
+            assert_eq!((outcome, frame), generic_path(&snapshot, bytes));
+        }
     }
 }
