@@ -167,6 +167,7 @@ fn the_buffer() {
     check("size = \"12MB\"", "cell = 32", "32", "it is 64 B to 2,048 B");
     check("lossy = \"3MB\"", "lossy = 100", "100", "`lossy` is 100 B; it is 9,022 B to 12 MB");
     check("lossy = \"3MB\"", "lossy_queue = \"20MB\"", "\"20MB\"", "`lossy_queue` is 20 MB");
+    check("lossy = \"3MB\"", "lossy_queue_dynamic_th = 9", "9", "it is -8 to 8");
     check(
         "count = 2",
         "count = 2\n[memory]\nsize = \"100MB\"",

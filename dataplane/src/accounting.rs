@@ -14,7 +14,7 @@ use crate::queue::ecn;
 use crate::queue::veq::{FrameMeta, FramePool, QueuedFrame};
 use crate::rx_queues::rx_queues;
 use crate::sampling::Sampling;
-use crate::settings::{DepthCurve, SwitchSettings};
+use crate::settings::{DepthCurve, SwitchSettings, share_bytes};
 use crate::time::Instant;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -38,7 +38,9 @@ pub(crate) struct Accounting<F, V> {
     lossless_bits: [u8; PORTS_MAX],
     /// Decides which frames ECN marks and WRED drops.
     pub(crate) rng: SplitMix64,
-    pub(crate) lossy_queue_bytes: u32,
+    lossy_queue_bytes: u32,
+    /// [`BufferSettings::lossy_queue_alpha_log2`](crate::settings::BufferSettings).
+    lossy_queue_alpha_log2: Option<i8>,
     /// Whether frames are captured or sampled. Looked at once a burst.
     is_observed: bool,
     /// [`SwitchSettings::big_red_switch`], as it is now.
@@ -89,6 +91,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
             rng: SplitMix64::seed_from_u64(settings.seed),
             ecn: settings.ecn,
             lossy_queue_bytes: settings.buffer.lossy_queue_bytes,
+            lossy_queue_alpha_log2: settings.buffer.lossy_queue_alpha_log2,
             is_observed: false,
             big_red_switch: settings.big_red_switch,
             capture: None,
@@ -157,6 +160,23 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
     /// The ingress port of frames that are charged to `viq`, which is that of a receive queue.
     pub(crate) fn port_of(&self, viq: ViqId) -> PortId {
         self.port_of.get(viq.port_index()).copied().unwrap_or_default()
+    }
+
+    /// Whether the limit of a lossy queue moves with what others hold.
+    #[inline(always)]
+    pub(crate) const fn has_moving_lossy_limit(&self) -> bool {
+        self.lossy_queue_alpha_log2.is_some()
+    }
+
+    /// What a lossy queue may hold, the frame included that is charged already and would join it.
+    #[inline]
+    pub(crate) fn lossy_queue_limit_bytes(&self, meta: &FrameMeta) -> u32 {
+        let Some(alpha_log2) = self.lossy_queue_alpha_log2 else { return self.lossy_queue_bytes };
+        // As if the frame had not come yet: the limit is what it finds.
+        let own_bytes = u64::from(self.buffer.cost_bytes(u32::from(meta.bytes)));
+        let free_bytes = self.buffer.pool.lossy.free_bytes() + own_bytes;
+        let limit_bytes = share_bytes(free_bytes, alpha_log2).min(self.lossy_queue_bytes.into());
+        u32::try_from(limit_bytes).unwrap_or(self.lossy_queue_bytes)
     }
 
     /// Whether WRED drops a lossy frame that would join a queue of `depth_bytes`.

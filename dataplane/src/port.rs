@@ -257,6 +257,11 @@ impl<D: Device, V: Driver> Port<D, V> {
         if nothing_first { !(self.occupied_bits | held) } else { 0 }
     }
 
+    /// Whether a frame of `priority` may go to the transmit batch, past the queues.
+    pub(crate) fn passes(&self, priority: Priority) -> bool {
+        self.passing_bits() & priority.bit() != 0
+    }
+
     /// Priorities that a pause in effect or a missing grant of the port's owner blocks.
     #[inline(always)]
     const fn held_bits(&self) -> u8 {

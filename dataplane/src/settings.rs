@@ -137,9 +137,7 @@ impl ViqSettings {
         match self.threshold {
             Threshold::Static { xoff_bytes } => u64::from(xoff_bytes),
             Threshold::Dynamic { alpha_log2, .. } => {
-                let shift = u32::from(alpha_log2.unsigned_abs());
-                let share = if alpha_log2 < 0 { free_bytes >> shift } else { free_bytes << shift };
-                u64::from(self.reserved_bytes) + share
+                u64::from(self.reserved_bytes) + share_bytes(free_bytes, alpha_log2)
             }
         }
     }
@@ -224,6 +222,13 @@ pub struct ViqSettings {
     pub rate_map: Option<RateMap>,
 }
 
+/// `2^alpha_log2` times `free_bytes`.
+#[inline(always)]
+pub(crate) const fn share_bytes(free_bytes: u64, alpha_log2: i8) -> u64 {
+    let shift = alpha_log2.unsigned_abs();
+    if alpha_log2 < 0 { free_bytes >> shift } else { free_bytes << shift }
+}
+
 /// The fill of a VIQ above which its headroom is used and XOFF is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
@@ -261,6 +266,9 @@ pub struct BufferSettings {
     pub lossy_bytes: u64,
     /// Limit of one lossy VEQ (virtual egress queue), beyond which it drops new frames.
     pub lossy_queue_bytes: u32,
+    /// If set, the limit is at most `2^lossy_queue_alpha_log2` times what lossy traffic leaves of
+    /// `lossy_bytes` (SONiC's `dynamic_th` of a queue).
+    pub lossy_queue_alpha_log2: Option<i8>,
     /// Frames that can be in the switch at once. `size_bytes` is used up before this limit.
     pub frames_max: usize,
     /// The shared lossless pool in partitions: bytes by priority. `None`: one pool for all.

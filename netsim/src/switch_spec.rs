@@ -109,6 +109,7 @@ impl SwitchSpec {
                 cell_bytes: self.cell_bytes,
                 lossy_bytes: self.lossy_bytes,
                 lossy_queue_bytes: self.lossy_queue_bytes,
+                lossy_queue_alpha_log2: None,
                 // A frame costs a cell at the least, so bytes are used up with or before frames.
                 frames_max: frames(self.buffer_bytes, self.cell_bytes),
                 partition_bytes: None,

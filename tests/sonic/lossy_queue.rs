@@ -71,6 +71,30 @@ fn qos_sai_lossy_queue_voq() {
     }
 }
 
+/// `dynamic_th` of a lossy queue: alone it ends at a / (1 + a) of the pool, and beside one that is
+/// full at its part of what that leaves.
+#[test]
+fn a_dynamic_limit_moves_with_what_is_left() {
+    const POOL_FRAMES: u32 = 120;
+    for (alpha_log2, alone, beside) in [(-1, 40, 27), (0, 60, 30), (1, 80, 27)] {
+        let mut builder = dut::builder(3, PROFILE, POOL);
+        let buffer = &mut builder.settings.buffer;
+        (buffer.lossy_bytes, buffer.size_bytes) = (120_000, buffer.size_bytes + 120_000);
+        (buffer.lossy_queue_bytes, buffer.lossy_queue_alpha_log2) = (u32::MAX, Some(alpha_log2));
+        let mut dut = Dut::new(builder);
+        for (port, held) in [(2, alone), (3, beside)] {
+            dut.block(port);
+            // The port of the first frame looked free.
+            for count in [1, POOL_FRAMES - 1] {
+                dut.send(1, port, LOSSY_DSCP, BYTES, count);
+            }
+            let mut expected = received(1, 0, BYTES, POOL_FRAMES);
+            expected.push(format!("p{port} drop.tail_drop +{}", POOL_FRAMES - held));
+            assert_eq!(dut.moved(), expected, "2^{alpha_log2}");
+        }
+    }
+}
+
 /// LossyQueueVoqMultiSrcTest: the same with frames of two ports.
 #[test]
 fn qos_sai_lossy_queue_voq_multi_src() {

@@ -145,8 +145,18 @@ fn pools(tables: &mut Tables, config: &SwitchConfig, lossless: u8) {
         tables.set("BUFFER_PROFILE", name, "static_th", limit.to_string());
     };
     profile(tables, "ingress_lossy_profile", LOSSY_POOL, lossy);
-    let queue = u64::from(buffer.lossy_queue_bytes);
-    profile(tables, "egress_lossy_profile", "egress_lossy_pool", queue);
+    let limit = u64::from(buffer.lossy_queue_bytes);
+    let name = "egress_lossy_profile";
+    profile(tables, name, "egress_lossy_pool", limit);
+    if let Some(power) = buffer.lossy_queue_alpha_log2 {
+        if limit < lossy {
+            let why = "a queue of SONiC has a fixed limit or one that moves";
+            tables.refuse("[buffer] lossy_queue", why);
+        }
+        let fields = tables.entry("BUFFER_PROFILE", name);
+        fields.remove("static_th");
+        fields.insert("dynamic_th".to_owned(), power.to_string());
+    }
     if lossless != 0 {
         let shared = buffer.size_bytes.saturating_sub(lossy).saturating_sub(headroom);
         pool(tables, LOSSLESS_POOL, "ingress", shared);

@@ -1,7 +1,7 @@
 //! Limits of lossy traffic: BUFFER_QUEUE and the pools of its profiles.
 
 use super::findings::Place;
-use super::model::{Buffer, Port};
+use super::model::{Buffer, LossyLimit, Port};
 use super::profiles::{common, is_unlimited};
 use super::reader::{Reader, Said};
 
@@ -13,7 +13,7 @@ pub(super) fn lossy_queues(
     mut pools: Vec<String>,
     buffer: &mut Buffer,
 ) {
-    let mut limits: Vec<(u64, String)> = Vec::new();
+    let mut limits: Vec<(Limit, String)> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     for (port, queue, key) in reader.by_port_and_number("BUFFER_QUEUE") {
         if !ports.iter().any(|known| known.name == port) {
@@ -58,36 +58,39 @@ pub(super) fn lossy_queues(
             reader.approximate(&place, why, "it is that of most");
         }
         let most = lossy.value.min(u64::from(u32::MAX));
-        let limit = said.value.clamp(longest.min(most), most);
-        buffer.lossy_queue = Some(Said::new(limit, said.from));
+        buffer.lossy_queue = Some(match said.value {
+            Limit::Fixed(limit) => {
+                LossyLimit::Fixed(Said::new(limit.clamp(longest.min(most), most), said.from))
+            }
+            Limit::Moving(power) => LossyLimit::Moving(Said::new(power, said.from)),
+        });
     }
 }
 
-/// What a lossy queue may hold: `size` and its part of the pool.
-fn queue_limit(reader: &mut Reader<'_>, profile: &str, pool: &str) -> Option<u64> {
+/// What a lossy queue may hold, in bytes or as a power of two of what is left of its pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    Fixed(u64),
+    Moving(i64),
+}
+
+/// What a lossy queue may hold.
+fn queue_limit(reader: &mut Reader<'_>, profile: &str, pool: &str) -> Option<Limit> {
     const TABLE: &str = "BUFFER_PROFILE";
     let size = reader.bytes(TABLE, profile, "size").map_or(0, |size| size.value);
-    let whole = reader.bytes("BUFFER_POOL", pool, "size").map_or(0, |size| size.value);
+    let moving = reader.number(TABLE, profile, "dynamic_th", -8..=8);
     if size > 0 {
         let place = Place::new(TABLE, profile, "size");
-        reader.approximate(
-            &place,
-            "nothing is set aside for a lossy queue",
-            "it is a part of its limit",
-        );
+        let instead = match moving {
+            Some(_) => "it has its part of what is left",
+            None => "it is a part of its limit",
+        };
+        reader.approximate(&place, "nothing is set aside for a lossy queue", instead);
     }
-    if let Some(power) = reader.number(TABLE, profile, "dynamic_th", -8..=8) {
-        let place = Place::new(TABLE, profile, "dynamic_th");
-        let instead = "it is fixed where a single full queue ends";
-        reader.approximate(&place, "the limit of a lossy queue does not move", instead);
-        if whole == 0 {
-            return None;
-        }
-        // A queue that grows alone ends at a / (1 + a) of the pool, with a = 2^power.
-        let of_two = 1_u64 << power.value.unsigned_abs().min(8);
-        let part = if power.value < 0 { 1 } else { of_two };
-        return Some(size + whole / (of_two + 1) * part);
+    if let Some(power) = moving {
+        return Some(Limit::Moving(power.value));
     }
     let fixed = reader.bytes(TABLE, profile, "static_th")?.value;
-    Some(if fixed == 0 { whole } else { size + fixed })
+    let whole = reader.bytes("BUFFER_POOL", pool, "size").map_or(0, |size| size.value);
+    Some(Limit::Fixed(if fixed == 0 { whole } else { size + fixed }))
 }

@@ -152,11 +152,20 @@ pub(super) struct Buffer {
     /// it.
     pub(super) shared: Option<Said<u64>>,
     pub(super) lossy: Option<Said<u64>>,
-    pub(super) lossy_queue: Option<Said<u64>>,
+    pub(super) lossy_queue: Option<LossyLimit>,
     /// Bytes of headroom that all groups share.
     pub(super) headroom_pool: Option<Said<u64>>,
     /// By how much all headroom exceeds what they share, where that is not said in bytes.
     pub(super) over_subscribe_ratio: Option<Said<i64>>,
+}
+
+/// What a lossy queue may hold.
+#[derive(Debug)]
+pub(super) enum LossyLimit {
+    /// So many bytes.
+    Fixed(Said<u64>),
+    /// So many times what is left of the pool, as a power of two.
+    Moving(Said<i64>),
 }
 
 /// The peak rate of a queue.

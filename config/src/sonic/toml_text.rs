@@ -1,6 +1,6 @@
 //! A model as SWITCH.toml; each line names the key that it came from.
 
-use super::model::{Model, Port, QosMap, Tag, Threshold, Tunnel};
+use super::model::{LossyLimit, Model, Port, QosMap, Tag, Threshold, Tunnel};
 use super::reader::Said;
 use crate::message;
 use crate::units::show_rate;
@@ -165,7 +165,11 @@ fn buffer(text: &mut Text, model: &Model, size: Option<u64>) {
     if !model.lossless.is_empty() {
         text.optional("lossy", buffer.lossy.as_ref());
     }
-    text.optional("lossy_queue", buffer.lossy_queue.as_ref());
+    match &buffer.lossy_queue {
+        Some(LossyLimit::Fixed(limit)) => text.key("lossy_queue", limit),
+        Some(LossyLimit::Moving(power)) => text.key("lossy_queue_dynamic_th", power),
+        None => {}
+    }
 }
 
 fn lossless(text: &mut Text, model: &Model) {

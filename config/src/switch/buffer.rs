@@ -60,12 +60,13 @@ pub(super) fn build(
     let default = size_default(ports, headroom_pool_bytes);
     let size_bytes = bounded(source, &file.buffer.size, default, SIZE_MIN, SIZE_MAX, "size")?;
     let longest = ports.iter().map(PortDraft::frame_bytes).max().unwrap_or_default();
-    let (lossy_bytes, lossy_queue_bytes) = lossy(source, file, size_bytes, longest)?;
+    let lossy = Lossy::new(source, file, size_bytes, longest)?;
     let buffer = BufferSettings {
         size_bytes,
         cell_bytes: planner.cell_bytes,
-        lossy_bytes,
-        lossy_queue_bytes,
+        lossy_bytes: lossy.bytes,
+        lossy_queue_bytes: lossy.queue_bytes,
+        lossy_queue_alpha_log2: lossy.queue_alpha_log2,
         // A frame takes a cell at the least, so the bytes are used up with or before the frames.
         frames_max: usize::try_from(size_bytes.div_ceil(cell_bytes)).unwrap_or(usize::MAX),
         partition_bytes: None,
@@ -117,18 +118,39 @@ fn viqs<'a>(ports: &'a [PortDraft<'_>]) -> impl Iterator<Item = &'a ViqSettings>
 }
 
 /// The limits of lossy traffic: all of it, and one queue.
-fn lossy(
-    source: &Source,
-    file: &SwitchFile,
-    size: u64,
-    longest: u64,
-) -> Result<(u64, u32), ConfigError> {
-    let share = if file.lossless.is_empty() { size } else { size / 4 };
-    let lossy = bounded(source, &file.buffer.lossy, share, longest, size, "lossy")?;
-    let most = lossy.min(u64::from(u32::MAX));
-    let default = LOSSY_QUEUE_DEFAULT.min(most);
-    let queue = bounded(source, &file.buffer.lossy_queue, default, longest, most, "lossy_queue")?;
-    Ok((lossy, u32::try_from(queue).unwrap_or(u32::MAX)))
+struct Lossy {
+    bytes: u64,
+    queue_bytes: u32,
+    queue_alpha_log2: Option<i8>,
+}
+
+impl Lossy {
+    fn new(
+        source: &Source,
+        file: &SwitchFile,
+        size: u64,
+        longest: u64,
+    ) -> Result<Self, ConfigError> {
+        let table = &file.buffer;
+        let share = if file.lossless.is_empty() { size } else { size / 4 };
+        let bytes = bounded(source, &table.lossy, share, longest, size, "lossy")?;
+        let moves = table.lossy_queue_dynamic_th.as_ref();
+        let power = moves.map(|field| alpha_log2(source, field)).transpose()?;
+        let most = bytes.min(u64::from(u32::MAX));
+        let default = if power.is_some() { most } else { LOSSY_QUEUE_DEFAULT.min(most) };
+        let queue = bounded(source, &table.lossy_queue, default, longest, most, "lossy_queue")?;
+        let queue_bytes = u32::try_from(queue).unwrap_or(u32::MAX);
+        Ok(Self { bytes, queue_bytes, queue_alpha_log2: power })
+    }
+}
+
+/// The power of two of a dynamic threshold.
+fn alpha_log2(source: &Source, field: &Spanned<i64>) -> Result<i8, ConfigError> {
+    let power = i8::try_from(*field.get_ref()).ok().filter(|power| (-8..=8).contains(power));
+    power.ok_or_else(|| {
+        let message = format!("`lossy_queue_dynamic_th` is {}; it is -8 to 8", field.get_ref());
+        source.at(field.span(), message)
+    })
 }
 
 /// Reserves, headrooms and the lossy limit fit into the buffer; returns what is left to share.

@@ -165,6 +165,9 @@ impl Changes {
         self.compare("buffer.lossy", &buffer.lossy_bytes, &new.buffer.lossy_bytes);
         let (queue, new_queue) = (&buffer.lossy_queue_bytes, &new.buffer.lossy_queue_bytes);
         self.compare("buffer.lossy_queue", queue, new_queue);
+        let (power, new_power) =
+            (&buffer.lossy_queue_alpha_log2, &new.buffer.lossy_queue_alpha_log2);
+        self.differ("buffer.lossy_queue_dynamic_th", power, new_power);
         let (pool, new_pool) = (&buffer.headroom_pool_bytes, &new.buffer.headroom_pool_bytes);
         self.differ("buffer.headroom_pool", pool, new_pool);
         self.differ("scheduler.strict", &scheduler.strict_bits, &new.scheduler.strict_bits);

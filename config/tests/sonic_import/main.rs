@@ -207,8 +207,8 @@ fn what_comes_near_is_approximated_on_demand_and_said() {
         ),
         (
             "\"size\": \"0\", \"static_th\": \"400000\"",
-            "\"size\": \"0\", \"dynamic_th\": \"3\"",
-            "does not move",
+            "\"size\": \"1500\", \"dynamic_th\": \"3\"",
+            "nothing is set aside for a lossy queue",
         ),
         ("\"pfcwd_sw_enable\": \"3\"", "\"pfcwd_sw_enable\": \"\"", ""),
         ("\"weight\": \"15\"", "\"weight\": \"15\", \"cir\": \"1000\"", "no guaranteed rate"),
@@ -234,6 +234,16 @@ fn what_comes_near_is_approximated_on_demand_and_said() {
         assert!(imported.text.lines().any(|line| line.starts_with("# ") && line.contains(why)));
         switch(&imported.text);
     }
+}
+
+#[test]
+fn a_moving_limit_of_lossy_queues_is_imported_exactly() {
+    let profile = "\"size\": \"0\", \"static_th\": \"400000\"";
+    let text = EXACT.replace(profile, "\"size\": \"0\", \"dynamic_th\": \"3\"");
+    let imported = import(&text, false).unwrap().text;
+    assert!(plain(&imported).contains(&"lossy_queue_dynamic_th = 3"), "{imported}");
+    let buffer = switch(&imported).settings.buffer;
+    assert_eq!((buffer.lossy_queue_alpha_log2, buffer.lossy_queue_bytes), (Some(3), 5_000_000));
 }
 
 /// A size of the pool of headroom goes before a ratio, and both are exact.

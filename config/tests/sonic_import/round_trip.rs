@@ -43,6 +43,7 @@ fn an_export_is_imported_as_the_same_switch() {
         import(EXACT, false).unwrap().text,
         import(&EXACT.replace("\"xon\": \"0\"", "\"xon\": \"4000\""), false).unwrap().text,
         import(&with_two_queue_maps(), false).unwrap().text,
+        import(&EXACT.replace("\"static_th\": \"400000\"", "\"dynamic_th\": \"-1\""), false).unwrap().text,
         // Ports that differ in MTU, a static threshold, marking of a lossy priority, VLANs.
         "name = 'a'\n[[lossless]]\npriority = 1\nstatic_th = '90KB'\n[[lossless]]\npriority = 6\n\
          [[tag]]\ntag = 7\ndscp = 48\npriority = 1\n[[tag]]\ntag = 8\ndscp = 8\npriority = 6\n\
@@ -114,6 +115,7 @@ fn assert_same(one: &SwitchConfig, other: &SwitchConfig) {
     let theirs = &other.settings;
     assert_eq!(buffer.lossy_bytes, theirs.buffer.lossy_bytes);
     assert_eq!(buffer.lossy_queue_bytes, theirs.buffer.lossy_queue_bytes);
+    assert_eq!(buffer.lossy_queue_alpha_log2, theirs.buffer.lossy_queue_alpha_log2);
     assert!(!is_lossless || buffer.size_bytes == theirs.buffer.size_bytes);
     assert!(!is_lossless || one.settings.headroom_bytes() == theirs.headroom_bytes());
     assert_eq!(scheduler.strict_bits, theirs.scheduler.strict_bits);

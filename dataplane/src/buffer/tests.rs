@@ -44,6 +44,7 @@ pub(super) fn settings(
             cell_bytes: CELL,
             lossy_bytes,
             lossy_queue_bytes: u32::MAX,
+            lossy_queue_alpha_log2: None,
             frames_max: 1000,
             partition_bytes: None,
             headroom_pool_bytes: None,

@@ -33,7 +33,9 @@ impl<D: Device, V: Driver> Core<D, V> {
         arrival: Arrival,
     ) {
         let slot = arrival.slot;
-        if self.outcomes.groups.len() > 1 && !self.fits_in_any_order(slot) {
+        if self.outcomes.groups.len() > 1 && !self.fits_in_any_order(slot)
+            || self.accounting.has_moving_lossy_limit() && self.would_wait_lossy()
+        {
             return self.dispatch_each(group_of, arrival);
         }
         let mut dispositions: ArrayVec<Disposition, BURST_MAX> = ArrayVec::new();
@@ -114,6 +116,21 @@ impl<D: Device, V: Driver> Core<D, V> {
             charged().fold((0, 0), |(groups, sum), (_, cost_bytes)| (groups + 1, sum + cost_bytes));
         // One group has only one order: that of arrival.
         groups < 2 || charged().all(|(viq, _)| self.accounting.buffer.fits(viq, cost_bytes))
+    }
+
+    /// Whether lossy frames of the burst would wait at a port of this worker. What they may hold
+    /// there depends on those before them.
+    #[cold]
+    fn would_wait_lossy(&self) -> bool {
+        let forwarded = self.outcomes.groups.iter().map(|group| group.outcome);
+        let mut lossy = forwarded.filter(|outcome| {
+            let viq = outcome.viq();
+            outcome.is_forward() && self.accounting.is_lossy(&FrameMeta { viq, ..FrameMeta::NONE })
+        });
+        lossy.any(|outcome| {
+            let slot = self.handoff_tx.egress_slot(outcome.out());
+            slot.is_some_and(|slot| !self.ports[slot].passes(outcome.priority()))
+        })
     }
 
     /// The VIQ to which frames with this outcome are charged: those that are forwarded, and the

@@ -92,7 +92,8 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.spill_pending(accounting);
         if accounting.is_lossy(&queued.meta) {
             let depth_bytes = self.queues[priority].veq.bytes();
-            if depth_bytes + u32::from(queued.meta.bytes) > accounting.lossy_queue_bytes {
+            let limit_bytes = accounting.lossy_queue_limit_bytes(&queued.meta);
+            if depth_bytes + u32::from(queued.meta.bytes) > limit_bytes {
                 return self.drop_queued(queued, DropReason::TailDrop, accounting);
             }
             if accounting.drops_early(&queued, depth_bytes) {

@@ -40,6 +40,9 @@ pub fn switch(script: &mut Script<'_>) -> Option<RigBuilder> {
     settings.buffer.frames_max = 2_048;
     settings.buffer.lossy_bytes = 4_000 + 200 * u64::from(script.octet()?);
     settings.buffer.lossy_queue_bytes = 2_000 + 100 * u32::from(script.octet()?);
+    if has(6) {
+        settings.buffer.lossy_queue_alpha_log2 = Some(i8::from(has(7)) * 3 - 2);
+    }
     if has(3) {
         settings.ecn[3] =
             Some(DepthCurve { kmin_bytes: 2_000, kmax_bytes: 9_000, pmax_q16: 30_000 });

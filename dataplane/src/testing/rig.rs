@@ -135,6 +135,7 @@ fn settings(ports: u8) -> SwitchSettings {
             cell_bytes: 256,
             lossy_bytes: 300_000,
             lossy_queue_bytes: 100_000,
+            lossy_queue_alpha_log2: None,
             frames_max: 16_384,
             partition_bytes: None,
             headroom_pool_bytes: None,

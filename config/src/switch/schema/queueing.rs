@@ -20,8 +20,13 @@ pub(in crate::switch) struct BufferTable {
     /// What all lossy frames together may hold. Default a quarter of `size`, and all of it if
     /// nothing is lossless.
     pub(in crate::switch) lossy: Field<Size>,
-    /// What one lossy queue of a port may hold. Default `"512KB"`, or `lossy` if that is less.
+    /// What one lossy queue of a port may hold. Default `"512KB"`, or `lossy` if that is less; with
+    /// `lossy_queue_dynamic_th` `lossy`.
     pub(in crate::switch) lossy_queue: Field<Size>,
+    /// A lossy queue may hold `2^lossy_queue_dynamic_th` times what lossy frames leave of `lossy`
+    /// (SONiC's `dynamic_th` of a queue), and never more than `lossy_queue`; -8 to 8. Default:
+    /// `lossy_queue` alone.
+    pub(in crate::switch) lossy_queue_dynamic_th: Field<i64>,
     /// Headroom that the lossless priorities of all ports share (SONiC: shared headroom pool); each
     /// still uses no more than its own `headroom`. When the pool is used up, frames that were sent
     /// before a pause took effect are lost. Default: each has its own in full.
