@@ -6,7 +6,7 @@ use dataplane::settings::DepthCurve;
 use dataplane::testing::wire::{Udp, sequence};
 use dataplane::testing::{Rig, RigBuilder};
 
-const BYTES: u32 = 1_000;
+const BYTES: u16 = 1_000;
 const ECT_0: u8 = 0b10;
 const NOT_ECT: u8 = 0;
 const CE: u8 = 0b11;
@@ -30,7 +30,7 @@ fn blocked(builder: RigBuilder) -> Rig {
 
 fn arrive(rig: &mut Rig, dscp: u8, ecn: u8, count: u32) {
     let tos = dscp << 2 | ecn;
-    let frame = Udp { tos, frame_bytes: BYTES as usize, ..Udp::routed(1, 2, 0) };
+    let frame = Udp { tos, frame_bytes: BYTES.into(), ..Udp::routed(1, 2, 0) };
     rig.arrive_numbered(1, &frame, 0..count);
     rig.settle();
 }
@@ -89,14 +89,14 @@ fn ipv6_frames_are_marked_too_and_others_are_dropped() {
     let mut frames = Vec::new();
     for (sequence, class) in (0..15).zip([NOT_ECT, ECT_0, 1].into_iter().cycle()) {
         let tos = class;
-        let frame = Udp { tos, frame_bytes: BYTES as usize, sequence, ..Udp::bridged(1, 2, 0) };
+        let frame = Udp { tos, frame_bytes: BYTES.into(), sequence, ..Udp::bridged(1, 2, 0) };
         let mut bytes = frame.bytes();
         // The same octets with an IPv6 header, and with another EtherType.
         match sequence % 2 {
             0 => {
                 bytes[12..14].copy_from_slice(&0x86DD_u16.to_be_bytes());
                 bytes[14..18].copy_from_slice(&(6 << 28 | u32::from(class) << 20).to_be_bytes());
-                bytes[18..20].copy_from_slice(&(BYTES as u16 - 54).to_be_bytes());
+                bytes[18..20].copy_from_slice(&(BYTES - 54).to_be_bytes());
             }
             _ => bytes[12..14].copy_from_slice(&0x88B5_u16.to_be_bytes()),
         }
