@@ -47,8 +47,8 @@ pub struct SwitchSettings {
     pub mac_table: MacTableSettings,
     /// In-band telemetry, if packets get it.
     pub telemetry: Option<TelemetrySettings>,
-    /// Salt of the flow hash, and seed of the random numbers of ECN and WRED. Two switches with different
-    /// seeds distribute the same flows differently.
+    /// Salt of the flow hash, and seed of the random numbers of ECN and WRED. Two switches with
+    /// different seeds distribute the same flows differently.
     pub seed: u64,
     /// Rates of frames for the control thread, at each receive queue and of each class, where the
     /// host has TAPs. `None`: only LLDP is policed.

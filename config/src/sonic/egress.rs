@@ -1,4 +1,5 @@
-//! SCHEDULER, QUEUE, WRED_PROFILE and PFC_WD: how queues are served, marked, kept short and watched.
+//! SCHEDULER, QUEUE, WRED_PROFILE and PFC_WD: how queues are served, marked, kept short and
+//! watched.
 
 use super::findings::Place;
 use super::model::{Curve, Model, Port, Shaper, Watchdog};

@@ -120,7 +120,7 @@ impl<D: Device, V: Driver> Core<D, V> {
 
     /// Whether lossy frames of the burst would wait at a port of this worker. What they may hold
     /// there depends on those before them.
-    #[cold]
+    #[inline(never)]
     fn would_wait_lossy(&self) -> bool {
         let forwarded = self.outcomes.groups.iter().map(|group| group.outcome);
         let mut lossy = forwarded.filter(|outcome| {

@@ -1,7 +1,8 @@
-//! A probability that rises with the depth of a queue: that of ECN (the curve is DCQCN's) and of WRED.
+//! A probability that rises with the depth of a queue: that of ECN (the curve is DCQCN's) and of
+//! WRED.
 //!
-//! The depth is the present one, without RED's average over time: in a data center a queue lasts as long
-//! as several round trips, so senders hear of it in time.
+//! The depth is the present one, without RED's average over time: in a data center a queue lasts as
+//! long as several round trips, so senders hear of it in time.
 
 use crate::settings::DepthCurve;
 use rand_core::Rng;

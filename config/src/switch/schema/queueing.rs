@@ -170,9 +170,9 @@ pub(in crate::switch) struct EcnTable {
     pub(in crate::switch) pmax: Field<f64>,
 }
 
-/// `[[wred]]`: early drops of one lossy priority by the depth of the egress queue that a frame would
-/// join, so that TCP's senders slow down one by one before the queue is full. What `[[ecn]]` marks
-/// is not dropped; lossless frames and the switch's own never are.
+/// `[[wred]]`: early drops of one lossy priority by the depth of the egress queue that a frame
+/// would join, so that TCP's senders slow down one by one before the queue is full. What `[[ecn]]`
+/// marks is not dropped; lossless frames and the switch's own never are.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::switch) struct WredTable {

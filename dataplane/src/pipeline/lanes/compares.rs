@@ -1,5 +1,5 @@
-//! Tells by their headers the frames of a burst that a capture may follow, while the fast path reads
-//! them.
+//! Tells by their headers the frames of a burst that a capture may follow, while the fast path
+//! reads them.
 
 use super::eight::{Eight, OTHER, WORDS, WordsBehind};
 use super::{ALL, LaneState};
@@ -29,8 +29,8 @@ impl LaneState {
 }
 
 impl Eight {
-    /// Bit i is set if frame i fulfills one of `compares`, or these do not tell it apart. Bits after
-    /// the last frame have no meaning.
+    /// Bit i is set if frame i fulfills one of `compares`, or these do not tell it apart. Bits
+    /// after the last frame have no meaning.
     #[inline(always)]
     pub(super) fn fulfilling(&self, behind: WordsBehind, compares: &[HeaderCompare]) -> u32 {
         let mut found: u32x8 = self.marking.simd_eq(u32x8::splat(OTHER));

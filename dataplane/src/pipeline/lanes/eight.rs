@@ -446,8 +446,8 @@ fn v6_holds(first: u32x8, second: u32x8, frame_bytes: u32x8, l3: usize) -> u32x8
         & be16(second).simd_le(room)
 }
 
-/// By lane: the checksum, as it lies in a header of which halves have fallen by `changed` in sum (RFC
-/// 1624, equation 3, as in `ipv4::set_tos_and_ttl`).
+/// By lane: the checksum, as it lies in a header of which halves have fallen by `changed` in sum
+/// (RFC 1624, equation 3, as in `ipv4::set_tos_and_ttl`).
 #[inline(always)]
 pub(super) fn mended(checksum: u32x8, changed: u32x8) -> u32x8 {
     let low = u32x8::splat(0xFFFF);

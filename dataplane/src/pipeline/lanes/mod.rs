@@ -65,8 +65,8 @@ fn be16(word: u32x8) -> u32x8 {
     octet(word) << 8 | octet(low)
 }
 
-/// By lane: the eight words of a frame from octet `from` on, as they lie in memory; 0 of one that is
-/// too short.
+/// By lane: the eight words of a frame from octet `from` on, as they lie in memory; 0 of one that
+/// is too short.
 #[inline(always)]
 fn words_from<F: Frame>(frames: &[F], from: usize) -> [u32x8; 8] {
     const SHORT: [u8; 32] = [0; 32];

@@ -422,8 +422,8 @@ fn the_common_frames_are_taken() {
     }
 }
 
-/// Into a tunnel IPv4 and IPv6 by the fast path, also with equal-cost paths to the far end; out of it
-/// IPv4.
+/// Into a tunnel IPv4 and IPv6 by the fast path, also with equal-cost paths to the far end; out of
+/// it IPv4.
 #[test]
 fn frames_of_tunnels_are_taken() {
     use crate::pipeline::classify::ClassifyBy;

@@ -3,7 +3,8 @@
 //! A frame that goes into a tunnel has a hop that names the tunnel and the hop to its far end; its
 //! outer header is written with its Ethernet header. A frame of IPv4 that comes out of a tunnel
 //! changes places with its inner packet: from there on it is looked up and rewritten as if it had
-//! come without the outer header. Frames with a VLAN tag, or with IPv6, come out by the generic path.
+//! come without the outer header. Frames with a VLAN tag, or with IPv6, come out by the generic
+//! path.
 
 use super::eight::{Eight, OTHER, WORDS, are_v4_unicast, checksum_holds, mended, v4_length_holds};
 use super::header::Header;
@@ -119,8 +120,8 @@ impl Eight {
         u32x8::new(hops)
     }
 
-    /// Puts the inner packets of the frames that come out of a tunnel in the place of these. What it
-    /// does not take takes the generic path, as it is for one of our own addresses.
+    /// Puts the inner packets of the frames that come out of a tunnel in the place of these. What
+    /// it does not take takes the generic path, as it is for one of our own addresses.
     #[inline(never)]
     pub(super) fn leave_tunnels<F: Frame>(
         &mut self,
