@@ -19,6 +19,7 @@ pub(super) const TAGGED: u32 = 9;
 /// Of a bridged frame also the drop eligible indicator, which it keeps.
 pub(super) const DEI: u32 = 10;
 /// Of a frame that came out of a tunnel: the DSCP of the outer header, the tunnel, and that it did.
+/// No [`Class`] has the last bit.
 const OUTER_DSCP: u32 = 16;
 const TUNNEL: u32 = 22;
 const LEFT_TUNNEL: u32 = 28;
