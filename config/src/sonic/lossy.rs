@@ -13,7 +13,7 @@ pub(super) fn lossy_queues(
     mut pools: Vec<String>,
     buffer: &mut Buffer,
 ) {
-    let mut limits: Vec<(Limit, String)> = Vec::new();
+    let mut limits: Vec<(LossyLimit, String)> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     for (port, queue, key) in reader.by_port_and_number("BUFFER_QUEUE") {
         if !ports.iter().any(|known| known.name == port) {
@@ -58,24 +58,15 @@ pub(super) fn lossy_queues(
             reader.approximate(&place, why, "it is that of most");
         }
         let most = lossy.value.min(u64::from(u32::MAX));
-        buffer.lossy_queue = Some(match said.value {
-            Limit::Fixed(limit) => {
-                LossyLimit::Fixed(Said::new(limit.clamp(longest.min(most), most), said.from))
-            }
-            Limit::Moving(power) => LossyLimit::Moving(Said::new(power, said.from)),
-        });
+        buffer.lossy_queue = Some(said.map(|limit| match limit {
+            LossyLimit::Fixed(limit) => LossyLimit::Fixed(limit.clamp(longest.min(most), most)),
+            LossyLimit::Moving(_) => limit,
+        }));
     }
 }
 
-/// What a lossy queue may hold, in bytes or as a power of two of what is left of its pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Limit {
-    Fixed(u64),
-    Moving(i64),
-}
-
 /// What a lossy queue may hold.
-fn queue_limit(reader: &mut Reader<'_>, profile: &str, pool: &str) -> Option<Limit> {
+fn queue_limit(reader: &mut Reader<'_>, profile: &str, pool: &str) -> Option<LossyLimit> {
     const TABLE: &str = "BUFFER_PROFILE";
     let size = reader.bytes(TABLE, profile, "size").map_or(0, |size| size.value);
     let moving = reader.number(TABLE, profile, "dynamic_th", -8..=8);
@@ -88,9 +79,9 @@ fn queue_limit(reader: &mut Reader<'_>, profile: &str, pool: &str) -> Option<Lim
         reader.approximate(&place, "nothing is set aside for a lossy queue", instead);
     }
     if let Some(power) = moving {
-        return Some(Limit::Moving(power.value));
+        return Some(LossyLimit::Moving(power.value));
     }
     let fixed = reader.bytes(TABLE, profile, "static_th")?.value;
     let whole = reader.bytes("BUFFER_POOL", pool, "size").map_or(0, |size| size.value);
-    Some(Limit::Fixed(if fixed == 0 { whole } else { size + fixed }))
+    Some(LossyLimit::Fixed(if fixed == 0 { whole } else { size + fixed }))
 }

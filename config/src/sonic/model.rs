@@ -152,7 +152,7 @@ pub(super) struct Buffer {
     /// it.
     pub(super) shared: Option<Said<u64>>,
     pub(super) lossy: Option<Said<u64>>,
-    pub(super) lossy_queue: Option<LossyLimit>,
+    pub(super) lossy_queue: Option<Said<LossyLimit>>,
     /// Bytes of headroom that all groups share.
     pub(super) headroom_pool: Option<Said<u64>>,
     /// By how much all headroom exceeds what they share, where that is not said in bytes.
@@ -160,12 +160,12 @@ pub(super) struct Buffer {
 }
 
 /// What a lossy queue may hold.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LossyLimit {
     /// So many bytes.
-    Fixed(Said<u64>),
-    /// So many times what is left of the pool, as a power of two.
-    Moving(Said<i64>),
+    Fixed(u64),
+    /// So many times what is left of its pool, as a power of two.
+    Moving(i64),
 }
 
 /// The peak rate of a queue.

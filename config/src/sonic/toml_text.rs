@@ -165,10 +165,12 @@ fn buffer(text: &mut Text, model: &Model, size: Option<u64>) {
     if !model.lossless.is_empty() {
         text.optional("lossy", buffer.lossy.as_ref());
     }
-    match &buffer.lossy_queue {
-        Some(LossyLimit::Fixed(limit)) => text.key("lossy_queue", limit),
-        Some(LossyLimit::Moving(power)) => text.key("lossy_queue_dynamic_th", power),
-        None => {}
+    if let Some(Said { value, from }) = &buffer.lossy_queue {
+        let line = match value {
+            LossyLimit::Fixed(bytes) => format!("lossy_queue = {bytes}"),
+            LossyLimit::Moving(power) => format!("lossy_queue_dynamic_th = {power}"),
+        };
+        text.say(line, from);
     }
 }
 
