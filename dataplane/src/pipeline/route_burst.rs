@@ -62,7 +62,12 @@ impl<D: Device, V: Driver> Core<D, V> {
         let Self { rx, lanes, outcomes, .. } = self;
         let LaneState { eights, pairs, .. } = &mut **lanes;
         for (frames, eight) in rx.chunks(LANES).zip(eights.iter_mut()) {
-            eight.look_up(snapshot, &tables.fast_path, frames);
+            eight.look_up(&snapshot.fib, frames);
+        }
+        if !snapshot.tunnels.is_empty() {
+            for (frames, eight) in rx.chunks(LANES).zip(eights.iter_mut()) {
+                eight.pass_tunnels(snapshot, &tables.fast_path, frames);
+            }
         }
         outcomes.clear();
         pairs.clear();

@@ -39,8 +39,9 @@ pub(crate) struct Eight {
     /// What the class follows from; see [`Marking`](super::marking::Marking). [`OTHER`] for a frame
     /// that is not taken.
     pub(super) marking: u32x8,
-    /// Bits of the [`Leaf`](crate::fib::Leaf) that the destination resolved to; of a bridged frame,
-    /// of the [`Target`](super::stations::Target).
+    /// Bits of the [`Leaf`](crate::fib::Leaf) that the destination resolved to, or of
+    /// [`Through`](super::tunnels::Through); of a bridged frame, of the
+    /// [`Target`](super::stations::Target).
     pub(super) leaves: u32x8,
     /// Bits of the frames with IPv6.
     pub(super) v6: u32,

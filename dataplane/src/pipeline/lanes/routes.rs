@@ -6,7 +6,7 @@ use crate::fib::trie::{self, Key, Trie};
 use crate::fib::{Fib, Leaf};
 use crate::frame::Frame;
 use crate::pipeline::routed;
-use crate::snapshot::{FastPathPort, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::wire::ipv6;
 use crate::wire::parse::Kind;
 use wide::u32x8;
@@ -16,24 +16,14 @@ const V6_LANES_MIN: u32 = 3;
 const ADDRESS_BYTES: usize = 16;
 
 impl Eight {
-    /// Looks up the destination of each frame; of one that comes out of a tunnel, that of the inner
-    /// packet, which takes its place.
+    /// Looks up the destination of each frame.
     #[inline(always)]
-    pub(crate) fn look_up<F: Frame>(
-        &mut self,
-        snapshot: &Snapshot,
-        port: &FastPathPort,
-        frames: &[F],
-    ) {
-        let fib = &snapshot.fib;
+    pub(crate) fn look_up<F: Frame>(&mut self, fib: &Fib, frames: &[F]) {
         if self.v6 != ALL {
             self.leaves = look_up(fib.v4_trie(), [from_be(self.destination())], u32x8::MAX);
         }
         if self.v6 != 0 {
             self.look_up_v6(fib, frames);
-        }
-        if !snapshot.tunnels.is_empty() {
-            self.leave_tunnels(snapshot, port, frames);
         }
     }
 
@@ -61,19 +51,14 @@ impl Eight {
         destination.map(from_be)
     }
 
-    /// By lane: the index of each frame's next hop, or the bits of [`Through`] if that is the far
-    /// end of a tunnel.
+    /// By lane: the index of each frame's next hop, or the bits of
+    /// [`Through`](super::tunnels::Through).
     #[inline(always)]
     pub(super) fn hops<F: Frame>(&self, snapshot: &Snapshot, frames: &[F]) -> u32x8 {
-        let hops = if self.leaves.simd_ge(u32x8::splat(Leaf::FIRST_GROUP_BITS)).any() {
+        if self.leaves.simd_ge(u32x8::splat(Leaf::FIRST_GROUP_BITS)).any() {
             self.members(snapshot, frames)
         } else {
             self.leaves
-        };
-        if snapshot.tunnels.is_empty() {
-            hops
-        } else {
-            self.through_tunnels(snapshot, frames, hops)
         }
     }
 
@@ -82,7 +67,8 @@ impl Eight {
     fn members<F: Frame>(&self, snapshot: &Snapshot, frames: &[F]) -> u32x8 {
         let mut hops = self.leaves.to_array();
         for (lane, (hop, frame)) in hops.iter_mut().zip(frames).enumerate() {
-            let leaf = Leaf::from_bits(*hop).unwrap_or(Leaf::NO_ROUTE);
+            // A way through a tunnel is no leaf, and has its hop.
+            let Some(leaf) = Leaf::from_bits(*hop) else { continue };
             *hop = self.member(snapshot, frame, lane, leaf);
         }
         u32x8::new(hops)

@@ -165,7 +165,8 @@ fn fast(snapshot: &Snapshot, burst: &[Vec<u8>]) -> Vec<(Option<FrameOutcome>, Te
     for (frames, group_of) in frames.chunks_mut(LANES).zip(group_of.chunks_mut(LANES)) {
         let heads = core::array::from_fn(|lane| frames.get(lane));
         let (mut eight, _) = Eight::classify::<_, false>(&tables.fast_path, &heads, LONGEST);
-        eight.look_up(snapshot, &tables.fast_path, frames);
+        eight.look_up(&snapshot.fib, frames);
+        eight.pass_tunnels(snapshot, &tables.fast_path, frames);
         let mut groups = [0; LANES];
         let taken = pairs.take::<_, false>(from, &eight, frames, &mut outcomes, &mut groups);
         lanes_of(taken).for_each(|lane| group_of[lane] = Some(groups[lane]));

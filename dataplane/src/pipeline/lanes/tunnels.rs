@@ -19,7 +19,7 @@ use crate::wire::{ethernet, ipv4, ipv6};
 use core::net::Ipv4Addr;
 use wide::u32x8;
 
-/// A hop into a tunnel, in the place of the index of a next hop.
+/// A hop into a tunnel, in the place of a leaf and of the index of a next hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Through {
     pub(super) id: TunnelId,
@@ -28,7 +28,7 @@ pub(super) struct Through {
 }
 
 impl Through {
-    /// Bit 31: no index of a hop has it. Then the tunnel in 6 bits, and the index in 25.
+    /// Bit 31: no leaf and no index of a hop has it. Then the tunnel in 6 bits, and the index in 25.
     const FLAG: u32 = 1 << 31;
     const ID: u32 = Leaf::FIRST_GROUP_BITS.trailing_zeros();
 
@@ -100,35 +100,34 @@ impl Outer {
 }
 
 impl Eight {
-    /// `hops`, of which those that lead into a tunnel name the hop to its far end, too.
+    /// Takes the frames whose destinations were looked up, and that come out of a tunnel or go into
+    /// one, to what their inner packets or the tunnels lead to.
     #[inline(never)]
-    pub(super) fn through_tunnels<F: Frame>(
-        &self,
-        snapshot: &Snapshot,
-        frames: &[F],
-        hops: u32x8,
-    ) -> u32x8 {
-        let mut hops = hops.to_array();
-        for (lane, (hop, frame)) in hops.iter_mut().zip(frames).enumerate() {
-            let Hop::Tunnel(id) = *snapshot.fib.hop_at(*hop as usize) else { continue };
-            let remote = snapshot.tunnels.get(id).and_then(|tunnel| tunnel.remote);
-            let Some(remote) = remote else { continue };
-            // All outer headers of a tunnel are alike, so the inner flow decides (RFC 6438, 3).
-            let member = self.member(snapshot, frame, lane, snapshot.fib.v4(remote.octets()));
-            *hop = Through { id, hop: member as usize }.bits();
-        }
-        u32x8::new(hops)
-    }
-
-    /// Puts the inner packets of the frames that come out of a tunnel in the place of these. What
-    /// it does not take takes the generic path, as it is for one of our own addresses.
-    #[inline(never)]
-    pub(super) fn leave_tunnels<F: Frame>(
+    pub(crate) fn pass_tunnels<F: Frame>(
         &mut self,
         snapshot: &Snapshot,
         port: &FastPathPort,
         frames: &[F],
     ) {
+        self.leave_tunnels(snapshot, port, frames);
+        let mut leaves = self.leaves.to_array();
+        for (lane, (leaf, frame)) in leaves.iter_mut().zip(frames).enumerate() {
+            let Some(found) = Leaf::from_bits(*leaf) else { continue };
+            let hop = self.member(snapshot, frame, lane, found);
+            let Hop::Tunnel(id) = *snapshot.fib.hop_at(hop as usize) else { continue };
+            let remote = snapshot.tunnels.get(id).and_then(|tunnel| tunnel.remote);
+            let Some(remote) = remote else { continue };
+            // All outer headers of a tunnel are alike, so the inner flow decides (RFC 6438, 3).
+            let member = self.member(snapshot, frame, lane, snapshot.fib.v4(remote.octets()));
+            *leaf = Through { id, hop: member as usize }.bits();
+        }
+        self.leaves = u32x8::new(leaves);
+    }
+
+    /// Puts the inner packets of the frames that come out of a tunnel in the place of these. What
+    /// it does not take takes the generic path, as it is for one of our own addresses.
+    #[inline(always)]
+    fn leave_tunnels<F: Frame>(&mut self, snapshot: &Snapshot, port: &FastPathPort, frames: &[F]) {
         if self.is_tagged || port.ttl_classes.is_some() {
             return;
         }
