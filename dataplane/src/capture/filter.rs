@@ -7,7 +7,7 @@
 //! Linux (S. McCanne, V. Jacobson: "The BSD Packet Filter", 1993).
 
 use super::prefilter::Prefilter;
-pub(crate) use super::prefilter::{BEHIND_HEADER, HeaderCompare};
+pub(crate) use super::prefilter::{BEHIND_HEADER, HeaderPair};
 use super::program::{
     Arithmetic, Condition, FilterError, Instruction, Op, Operand, Size, WORDS, check,
 };
@@ -41,7 +41,7 @@ impl Filter {
     /// Compares of which each matching frame of untagged IPv4, with a header of 20 octets, fulfills
     /// one; `None` if it is not known which.
     #[inline(always)]
-    pub(crate) fn header_compares(&self) -> Option<&[HeaderCompare]> {
+    pub(crate) fn header_compares(&self) -> Option<&[HeaderPair]> {
         self.prefilter.header_compares()
     }
 

@@ -38,7 +38,7 @@ use alloc::vec;
 use arrayvec::ArrayVec;
 use arrivals::Arrivals;
 use core::sync::atomic::{AtomicU64, Ordering};
-use filter::{Filter, HeaderCompare};
+use filter::{BEHIND_HEADER, Filter, HeaderPair};
 use in_hand::InHand;
 use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;
@@ -186,10 +186,17 @@ impl Capture {
     /// Compares of which each matching frame of untagged IPv4 that `port` receives fulfills one;
     /// `None` if such a frame is not told by its header, or all frames match or none is captured.
     #[inline(always)]
-    pub(crate) fn header_compares(&self, port: PortId) -> Option<&[HeaderCompare]> {
+    pub(crate) fn header_compares(&self, port: PortId) -> Option<&[HeaderPair]> {
         let filter = self.settings.filter.as_ref()?;
         let may_be_followed = self.may_end_elsewhere() || self.settings.is_at(port);
         filter.header_compares().filter(|_| may_be_followed)
+    }
+
+    /// Whether [`Self::header_compares`] has compares of words behind the header.
+    pub(crate) fn compares_behind_header(&self) -> bool {
+        let pairs = self.settings.filter.as_ref().and_then(Filter::header_compares);
+        let mut compares = pairs.unwrap_or_default().as_flattened().iter();
+        compares.any(|compare| compare.word == BEHIND_HEADER)
     }
 
     /// Whether a frame may be recorded at another port than where it came in.

@@ -17,6 +17,7 @@ use arrayvec::ArrayVec;
 
 /// Paths that are told apart; a program with more has no prefilter.
 const PATHS_MAX: usize = 12;
+const PAIRS_MAX: usize = PATHS_MAX.div_ceil(2);
 /// Compares of one path; further ones are left to the program.
 const COMPARES_MAX: usize = 4;
 /// Steps of the search for paths.
@@ -44,7 +45,7 @@ pub(super) struct Prefilter {
     /// to fulfill.
     paths: Option<Paths>,
     /// One compare of each path that untagged IPv4 can take; `None` if a path has none.
-    header: Option<ArrayVec<HeaderCompare, PATHS_MAX>>,
+    header: Option<ArrayVec<HeaderPair, PAIRS_MAX>>,
 }
 
 #[derive(Clone, Debug)]
@@ -68,6 +69,9 @@ pub(crate) struct HeaderCompare {
 
 /// The word behind the header.
 pub(crate) const BEHIND_HEADER: usize = ipv4::HEADER_BYTES / 4;
+
+/// Two compares, so that what they compare with stays in registers; they may be the same.
+pub(crate) type HeaderPair = [HeaderCompare; 2];
 
 /// Four octets under a mask, and the values that the paths want there.
 #[derive(Clone, Debug)]
@@ -174,13 +178,13 @@ impl Prefilter {
         let mut search = Search { ops, paths: Vec::new(), steps: 0 };
         let found = search.follow(0, (Accumulator::Unknown, Index::Unknown), &[]);
         let paths = found.and_then(|()| search.paths.iter().map(|it| compares(it)).collect());
-        let header = found.and_then(|()| header_compares(&search.paths));
+        let header = found.and_then(|()| header_compares(&search.paths)).map(|all| pairs(&all));
         Self { paths: paths.map(Paths::new), header }
     }
 
     /// See [`Filter::header_compares`](super::filter::Filter::header_compares).
     #[inline(always)]
-    pub(super) fn header_compares(&self) -> Option<&[HeaderCompare]> {
+    pub(super) fn header_compares(&self) -> Option<&[HeaderPair]> {
         self.header.as_deref()
     }
 
@@ -337,6 +341,14 @@ fn header_compares(paths: &[Vec<Constant>]) -> Option<ArrayVec<HeaderCompare, PA
         }
     }
     Some(all)
+}
+
+/// The compares by two. At least one pair, which no frame fulfills if there is no compare: frames
+/// of other kinds may match.
+fn pairs(compares: &[HeaderCompare]) -> ArrayVec<HeaderPair, PAIRS_MAX> {
+    const NEVER: HeaderCompare = HeaderCompare { word: 0, mask: 0, value: 1 };
+    let compares = if compares.is_empty() { &[NEVER] } else { compares };
+    compares.chunks(2).filter_map(|pair| Some([*pair.first()?, *pair.last()?])).collect()
 }
 
 impl Constant {

@@ -15,36 +15,22 @@ use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::captured::is_forwarded;
 use crate::pipeline::lanes::LANES;
-use crate::pipeline::lanes::eight::Eight;
 use crate::pipeline::outcome::Outcome;
 use crate::queue::veq::FrameMeta;
-use crate::snapshot::{FastPathPort, PortTables, Snapshot};
+use crate::snapshot::{PortTables, Snapshot};
 use crate::worker::Core;
 
 impl<D: Device, V: Driver> Core<D, V> {
-    /// Classifies the burst in `self.rx`, as [`Eight::classify_burst`] does. Bit i of the second
-    /// result is set if frame i is followed. With most filters the headers tell most frames that do
-    /// not match.
+    /// Bit i is set if frame i of the burst in `self.rx`, whose headers the fast path has read, is
+    /// followed. With most filters the headers tell most frames that do not match.
     #[inline(never)]
-    pub(super) fn classify_followed(
-        &mut self,
-        input: PortId,
-        port: &FastPathPort,
-        frame_bytes_max: u16,
-    ) -> (u64, u64) {
-        let (rx, capture) = (&self.rx, self.accounting.capture.as_deref_mut());
-        let compares = capture.as_ref().and_then(|capture| capture.header_compares(input));
-        if let Some(compares) = compares {
-            let (control_bits, may_match) =
-                self.lanes.classify_comparing(compares, port, rx, frame_bytes_max);
-            let followed = if may_match == 0 { 0 } else { self.matching(may_match) };
-            return (control_bits, followed);
-        }
-        let followed = capture.map_or(0, |capture| capture.choose(input, rx));
-        let eights = &mut self.lanes.eights;
-        let (control_bits, _) =
-            Eight::classify_burst::<_, false, false>(eights, &[], port, rx, frame_bytes_max);
-        (control_bits, followed)
+    pub(super) fn followed_of_burst(&mut self, port: PortId) -> u64 {
+        let Some(capture) = self.accounting.capture.as_deref_mut() else { return 0 };
+        let Some(compares) = capture.header_compares(port) else {
+            return capture.choose(port, &self.rx);
+        };
+        let may_match = self.lanes.frames_with(self.rx.len(), compares);
+        if may_match == 0 { 0 } else { self.matching(may_match) }
     }
 
     /// The bits of the frames that match and have their turn, among those whose bits are set.

@@ -1,44 +1,64 @@
-//! Tells by their headers the frames of a burst that a capture may follow, while the fast path
-//! reads them.
+//! Tells by their headers the frames of a burst that a capture may follow, once the fast path has
+//! read them.
 
-use super::eight::{Eight, OTHER, WORDS, WordsBehind};
-use super::{ALL, LaneState};
-use crate::capture::filter::{BEHIND_HEADER, HeaderCompare};
+use super::eight::{Eight, OTHER, WORDS};
+use super::{ALL, EIGHTS, LANES, LaneState};
+use crate::capture::filter::{BEHIND_HEADER, HeaderPair};
 use crate::frame::Frame;
 use crate::limits::burst_bits;
 use crate::snapshot::FastPathPort;
 use wide::u32x8;
 
 impl LaneState {
-    /// [`Eight::classify_burst`] of a routed port. Bit i of the second result is set if frame i
-    /// fulfills one of `compares`, or if these do not tell it apart: it is not taken, or not IPv4
-    /// without a VLAN tag.
+    /// [`Eight::classify_burst`] of a routed port, for [`Self::frames_with`] with compares of words
+    /// behind the header.
     #[inline(never)]
-    pub(crate) fn classify_comparing<F: Frame>(
+    pub(crate) fn classify_with_behind<F: Frame>(
         &mut self,
-        compares: &[HeaderCompare],
         port: &FastPathPort,
         rx: &[F],
         frame_bytes_max: u16,
-    ) -> (u64, u64) {
-        let eights = &mut self.eights;
-        let (control_bits, found) =
-            Eight::classify_burst::<_, false, true>(eights, compares, port, rx, frame_bytes_max);
-        (control_bits, found & burst_bits(rx.len()))
+    ) -> u64 {
+        Eight::classify_burst::<_, false, true>(self.headers(), port, rx, frame_bytes_max)
     }
-}
 
-impl Eight {
-    /// Bit i is set if frame i fulfills one of `compares`, or these do not tell it apart. Bits
-    /// after the last frame have no meaning.
+    /// Bit i is set if frame i of the burst of `frames` that was classified last fulfills one of
+    /// `compares`, or if these do not tell it apart: it is not taken, or not IPv4 without a VLAN
+    /// tag.
     #[inline(always)]
-    pub(super) fn fulfilling(&self, behind: WordsBehind, compares: &[HeaderCompare]) -> u32 {
-        let mut found: u32x8 = self.marking.simd_eq(u32x8::splat(OTHER));
-        for compare in compares {
-            let is_behind = compare.word == BEHIND_HEADER;
-            let word = if is_behind { behind } else { self.words[compare.word.min(WORDS - 1)] };
-            found |= (word & u32x8::splat(compare.mask)).simd_eq(u32x8::splat(compare.value));
+    pub(crate) fn frames_with(&self, frames: usize, compares: &[HeaderPair]) -> u64 {
+        let mut bits = 0;
+        for pair in compares {
+            bits |= if pair.iter().any(|compare| compare.word == BEHIND_HEADER) {
+                self.found_with::<true>(frames, pair)
+            } else {
+                self.found_with::<false>(frames, pair)
+            };
         }
-        if self.is_tagged { ALL } else { found.to_bitmask() | self.v6 }
+        bits & burst_bits(frames)
+    }
+
+    /// [`Self::frames_with`] for two compares. `IS_BEHIND` says that one of them is of words behind
+    /// the header. Bits after the last frame have no meaning.
+    #[inline(always)]
+    fn found_with<const IS_BEHIND: bool>(&self, frames: usize, pair: &HeaderPair) -> u64 {
+        let [one, other] = pair.map(|compare| {
+            let (mask, value) = (u32x8::splat(compare.mask), u32x8::splat(compare.value));
+            (compare.word, mask, value)
+        });
+        let mut bits = 0;
+        for at in 0..frames.div_ceil(LANES).min(EIGHTS) {
+            let (eight, behind) = (&self.eights[at], &self.behind[at]);
+            let is_equal = |(word, mask, value): (usize, u32x8, u32x8)| -> u32x8 {
+                let is_behind = IS_BEHIND && word == BEHIND_HEADER;
+                let word = if is_behind { behind } else { &eight.words[word.min(WORDS - 1)] };
+                (*word & mask).simd_eq(value)
+            };
+            let is_other: u32x8 = eight.marking.simd_eq(u32x8::splat(OTHER));
+            let found = (is_other | is_equal(one) | is_equal(other)).to_bitmask() | eight.v6;
+            let found = if eight.is_tagged { ALL } else { found };
+            bits |= u64::from(found) << (LANES * at);
+        }
+        bits
     }
 }

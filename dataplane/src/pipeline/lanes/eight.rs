@@ -2,7 +2,6 @@
 
 use super::marking::{DEI, PCP, TAGGED};
 use super::{EIGHTS, LANES, be16, lanes_of, octet, of_lanes};
-use crate::capture::filter::HeaderCompare;
 use crate::frame::{Frame, length_bytes};
 use crate::pipeline::class::Class;
 use crate::snapshot::FastPathPort;
@@ -176,56 +175,58 @@ impl Eight {
     }
 
     /// Reads and classifies the headers of the burst `rx`, eight frames after the other. Frames
-    /// longer than `frame_bytes_max` and two VLAN tags are not taken. Bit i of the first result is
-    /// set if frame i is a MAC control frame; of the second one, if it `COMPARES`, as
-    /// [`Self::fulfilling`] says.
+    /// longer than `frame_bytes_max` and two VLAN tags are not taken. If it `KEEPS_BEHIND`, the
+    /// words behind the headers are put into `behind`. Bit i of the result is set if frame i is a
+    /// MAC control frame.
     #[inline(always)]
-    pub(crate) fn classify_burst<F: Frame, const IS_BRIDGED: bool, const COMPARES: bool>(
-        eights: &mut [Self; EIGHTS],
-        compares: &[HeaderCompare],
+    pub(crate) fn classify_burst<F: Frame, const IS_BRIDGED: bool, const KEEPS_BEHIND: bool>(
+        (eights, behind): (&mut [Self; EIGHTS], &mut [WordsBehind; EIGHTS]),
         port: &FastPathPort,
         rx: &[F],
         frame_bytes_max: u16,
-    ) -> (u64, u64) {
+    ) -> u64 {
         let longest = u32::from(frame_bytes_max) + bytes_of(2 * ethernet::TAG_BYTES);
         let (whole, rest) = rx.as_chunks::<LANES>();
-        let (mut control_bits, mut found) = (0, 0);
-        for ((at, frames), eight) in (0..).zip(whole).zip(eights.iter_mut()) {
+        let mut control_bits = 0;
+        let read = eights.iter_mut().zip(behind.iter_mut());
+        for ((at, frames), (eight, behind)) in (0..).zip(whole).zip(read) {
             let [a, b, c, d, e, f, g, h] = frames;
             let frames = [a, b, c, d, e, f, g, h].map(Some);
-            let behind;
-            (*eight, behind) = Self::classify::<F, IS_BRIDGED>(port, &frames, longest);
-            if COMPARES {
-                found |= u64::from(eight.fulfilling(behind, compares)) << (LANES * at);
+            let words;
+            (*eight, words) = Self::classify::<F, IS_BRIDGED>(port, &frames, longest);
+            if KEEPS_BEHIND {
+                *behind = words;
             }
             control_bits |= eight.control_bits(&frames) << (LANES * at);
         }
         let at = whole.len();
-        if let (Some(eight), false) = (eights.get_mut(at), rest.is_empty()) {
-            let (control, fulfilling) = Self::classify_rest::<F, IS_BRIDGED, COMPARES>(
-                compares, port, rest, longest, eight,
-            );
-            control_bits |= control << (LANES * at);
-            found |= u64::from(fulfilling) << (LANES * at);
+        if let (Some(eight), Some(behind), false) =
+            (eights.get_mut(at), behind.get_mut(at), rest.is_empty())
+        {
+            let read = (eight, behind);
+            let bits =
+                Self::classify_rest::<F, IS_BRIDGED, KEEPS_BEHIND>(port, rest, longest, read);
+            control_bits |= bits << (LANES * at);
         }
-        (control_bits, found)
+        control_bits
     }
 
     /// Classifies the frames at the end of a burst, fewer than eight. Returns the bits of the MAC
-    /// control frames, and of those that [fulfill](Self::fulfilling) a compare.
+    /// control frames.
     #[inline(never)]
-    fn classify_rest<F: Frame, const IS_BRIDGED: bool, const COMPARES: bool>(
-        compares: &[HeaderCompare],
+    fn classify_rest<F: Frame, const IS_BRIDGED: bool, const KEEPS_BEHIND: bool>(
         port: &FastPathPort,
         rest: &[F],
         frame_bytes_max: u32,
-        eight: &mut Self,
-    ) -> (u64, u32) {
+        (eight, behind): (&mut Self, &mut WordsBehind),
+    ) -> u64 {
         let frames = core::array::from_fn(|lane| rest.get(lane));
-        let behind;
-        (*eight, behind) = Self::classify::<F, IS_BRIDGED>(port, &frames, frame_bytes_max);
-        let found = if COMPARES { eight.fulfilling(behind, compares) } else { 0 };
-        (eight.control_bits(&frames), found)
+        let words;
+        (*eight, words) = Self::classify::<F, IS_BRIDGED>(port, &frames, frame_bytes_max);
+        if KEEPS_BEHIND {
+            *behind = words;
+        }
+        eight.control_bits(&frames)
     }
 
     /// Reads and classifies up to eight frames of a port, which is bridged or routed.
