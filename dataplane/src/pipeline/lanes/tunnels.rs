@@ -28,7 +28,7 @@ pub(super) struct Through {
 }
 
 impl Through {
-    /// Bit 31: no leaf and no index of a hop has it. Then the tunnel in 6 bits, and the index in 25.
+    /// Bit 31: no leaf and no index of a hop has it. Then the tunnel in 6 bits, the index in 25.
     const FLAG: u32 = 1 << 31;
     const ID: u32 = Leaf::FIRST_GROUP_BITS.trailing_zeros();
 
