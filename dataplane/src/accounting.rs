@@ -149,12 +149,11 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
         if V::IS_EVENT_DRIVEN { None } else { self.capture.as_deref_mut() }
     }
 
-    /// Whether the frame may be tail-dropped. The switch's own frames may not: they are few, and
-    /// charged to no VIQ.
+    /// Whether frames that are charged to `viq` may be tail-dropped. The switch's own frames may
+    /// not: they are few, and charged to no VIQ.
     #[inline]
-    pub(crate) fn is_lossy(&self, meta: &FrameMeta) -> bool {
-        meta.viq != ViqId::NONE
-            && self.lossless_bits[meta.viq.port_index()] & meta.viq.priority().bit() == 0
+    pub(crate) fn is_lossy(&self, viq: ViqId) -> bool {
+        viq != ViqId::NONE && self.lossless_bits[viq.port_index()] & viq.priority().bit() == 0
     }
 
     /// The ingress port of frames that are charged to `viq`, which is that of a receive queue.
@@ -191,7 +190,7 @@ impl<F: Frame, V: Driver> Accounting<F, V> {
     /// Whether the frame is charged to a lossless VIQ.
     #[inline]
     pub(crate) fn is_lossless(&self, meta: &FrameMeta) -> bool {
-        meta.viq != ViqId::NONE && !self.is_lossy(meta)
+        meta.viq != ViqId::NONE && !self.is_lossy(meta.viq)
     }
 
     /// The run of a single frame with `meta`.

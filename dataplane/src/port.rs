@@ -309,7 +309,7 @@ impl<D: Device, V: Driver> Port<D, V> {
     /// the priority is granted, or earlier frames of it are queued here.
     #[inline(always)]
     pub(crate) fn takes(&self, priority: Priority) -> bool {
-        self.has_waiting(priority) || self.passing_bits() & priority.bit() != 0
+        self.has_waiting(priority) || self.passes(priority)
     }
 
     /// Sets the link up or down. At link down, the queued frames are dropped: they cannot leave,

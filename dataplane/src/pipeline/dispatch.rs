@@ -123,10 +123,8 @@ impl<D: Device, V: Driver> Core<D, V> {
     #[inline(never)]
     fn would_wait_lossy(&self) -> bool {
         let forwarded = self.outcomes.groups.iter().map(|group| group.outcome);
-        let mut lossy = forwarded.filter(|outcome| {
-            let viq = outcome.viq();
-            outcome.is_forward() && self.accounting.is_lossy(&FrameMeta { viq, ..FrameMeta::NONE })
-        });
+        let mut lossy = forwarded
+            .filter(|outcome| outcome.is_forward() && self.accounting.is_lossy(outcome.viq()));
         lossy.any(|outcome| {
             let slot = self.handoff_tx.egress_slot(outcome.out());
             slot.is_some_and(|slot| !self.ports[slot].passes(outcome.priority()))

@@ -90,7 +90,7 @@ impl<D: Device, V: Driver> Port<D, V> {
             return self.drop_queued(queued, DropReason::Watchdog, accounting);
         }
         self.spill_pending(accounting);
-        if accounting.is_lossy(&queued.meta) {
+        if accounting.is_lossy(queued.meta.viq) {
             let depth_bytes = self.queues[priority].veq.bytes();
             let limit_bytes = accounting.lossy_queue_limit_bytes(&queued.meta);
             if depth_bytes + u32::from(queued.meta.bytes) > limit_bytes {

@@ -114,6 +114,8 @@ impl Eight {
         for (lane, (leaf, frame)) in leaves.iter_mut().zip(frames).enumerate() {
             let Some(found) = Leaf::from_bits(*leaf) else { continue };
             let hop = self.member(snapshot, frame, lane, found);
+            // A leaf of one hop is that hop's index, so no group is left to choose from.
+            *leaf = hop;
             let Hop::Tunnel(id) = *snapshot.fib.hop_at(hop as usize) else { continue };
             let remote = snapshot.tunnels.get(id).and_then(|tunnel| tunnel.remote);
             let Some(remote) = remote else { continue };
