@@ -139,24 +139,21 @@ fn pools(tables: &mut Tables, config: &SwitchConfig, lossless: u8) {
     };
     pool(tables, LOSSY_POOL, "ingress", lossy);
     pool(tables, "egress_lossy_pool", "egress", lossy);
-    let profile = |tables: &mut Tables, name: &str, pool: &str, limit: u64| {
+    let profile = |tables: &mut Tables, name: &str, pool: &str, (field, limit): (&str, String)| {
         tables.set("BUFFER_PROFILE", name, "pool", pool);
         tables.set("BUFFER_PROFILE", name, "size", "0");
-        tables.set("BUFFER_PROFILE", name, "static_th", limit.to_string());
+        tables.set("BUFFER_PROFILE", name, field, limit);
     };
-    profile(tables, "ingress_lossy_profile", LOSSY_POOL, lossy);
-    let limit = u64::from(buffer.lossy_queue_bytes);
-    let name = "egress_lossy_profile";
-    profile(tables, name, "egress_lossy_pool", limit);
-    if let Some(power) = buffer.lossy_queue_alpha_log2 {
-        if limit < lossy {
-            let why = "a queue of SONiC has a fixed limit or one that moves";
-            tables.refuse("[buffer] lossy_queue", why);
-        }
-        let fields = tables.entry("BUFFER_PROFILE", name);
-        fields.remove("static_th");
-        fields.insert("dynamic_th".to_owned(), power.to_string());
+    let fixed = |limit: u64| ("static_th", limit.to_string());
+    profile(tables, "ingress_lossy_profile", LOSSY_POOL, fixed(lossy));
+    let queue = u64::from(buffer.lossy_queue_bytes);
+    if buffer.lossy_queue_alpha_log2.is_some() && queue < lossy {
+        let why = "a queue of SONiC has a fixed limit or one that moves";
+        tables.refuse("[buffer] lossy_queue", why);
     }
+    let moving = buffer.lossy_queue_alpha_log2.map(|power| ("dynamic_th", power.to_string()));
+    let limit = moving.unwrap_or_else(|| fixed(queue));
+    profile(tables, "egress_lossy_profile", "egress_lossy_pool", limit);
     if lossless != 0 {
         let shared = buffer.size_bytes.saturating_sub(lossy).saturating_sub(headroom);
         pool(tables, LOSSLESS_POOL, "ingress", shared);
@@ -165,7 +162,7 @@ fn pools(tables: &mut Tables, config: &SwitchConfig, lossless: u8) {
         }
         pool(tables, "egress_lossless_pool", "egress", buffer.size_bytes);
         let (name, pool) = ("egress_lossless_profile", "egress_lossless_pool");
-        profile(tables, name, pool, buffer.size_bytes);
+        profile(tables, name, pool, fixed(buffer.size_bytes));
     }
     if buffer.partition_bytes.is_some() {
         tables.refuse("[ttl]", "SONiC has one pool for all lossless priorities");

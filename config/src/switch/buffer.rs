@@ -5,7 +5,7 @@ use super::lossless::{self, PortTables};
 use super::port_draft::PortDraft;
 use super::schema::{Field, SwitchFile};
 use super::viq::Planner;
-use super::{gfc, headroom_pool};
+use super::{gfc, headroom_pool, viq};
 use crate::error::ConfigError;
 use crate::fields::Size;
 use crate::source::Source;
@@ -134,23 +134,14 @@ impl Lossy {
         let table = &file.buffer;
         let share = if file.lossless.is_empty() { size } else { size / 4 };
         let bytes = bounded(source, &table.lossy, share, longest, size, "lossy")?;
-        let moves = table.lossy_queue_dynamic_th.as_ref();
-        let power = moves.map(|field| alpha_log2(source, field)).transpose()?;
+        let power =
+            viq::alpha_log2(source, &table.lossy_queue_dynamic_th, "lossy_queue_dynamic_th")?;
         let most = bytes.min(u64::from(u32::MAX));
         let default = if power.is_some() { most } else { LOSSY_QUEUE_DEFAULT.min(most) };
         let queue = bounded(source, &table.lossy_queue, default, longest, most, "lossy_queue")?;
         let queue_bytes = u32::try_from(queue).unwrap_or(u32::MAX);
         Ok(Self { bytes, queue_bytes, queue_alpha_log2: power })
     }
-}
-
-/// The power of two of a dynamic threshold.
-fn alpha_log2(source: &Source, field: &Spanned<i64>) -> Result<i8, ConfigError> {
-    let power = i8::try_from(*field.get_ref()).ok().filter(|power| (-8..=8).contains(power));
-    power.ok_or_else(|| {
-        let message = format!("`lossy_queue_dynamic_th` is {}; it is -8 to 8", field.get_ref());
-        source.at(field.span(), message)
-    })
 }
 
 /// Reserves, headrooms and the lossy limit fit into the buffer; returns what is left to share.

@@ -16,8 +16,9 @@ use toml::Spanned;
 struct Stated<'a> {
     /// The table's name.
     table: &'static str,
-    /// What happens to frames, and what begins.
-    happens: [&'static str; 2],
+    /// What begins at `kmin`: by itself, and as a sentence that goes on.
+    what: &'static str,
+    what_starts: &'static str,
     priority: &'a Spanned<PriorityField>,
     kmin: &'a Spanned<Size>,
     kmax: &'a Spanned<Size>,
@@ -43,7 +44,8 @@ pub(super) fn ecn(
         let table = table.get_ref();
         let stated = Stated {
             table: "[[ecn]]",
-            happens: ["marked", "marking"],
+            what: "marking",
+            what_starts: "marking starts",
             priority: &table.priority,
             kmin: &table.kmin,
             kmax: &table.kmax,
@@ -75,7 +77,8 @@ pub(super) fn wred(
         let table = table.get_ref();
         let stated = Stated {
             table: "[[wred]]",
-            happens: ["dropped", "early drops"],
+            what: "early drops",
+            what_starts: "early drops start",
             priority: &table.priority,
             kmin: &table.kmin,
             kmax: &table.kmax,
@@ -111,11 +114,11 @@ impl Stated<'_> {
     fn curve(&self, source: &Source) -> Result<DepthCurve, ConfigError> {
         let (kmin, kmax) = (self.kmin.get_ref().0, self.kmax.get_ref().0);
         if kmin > kmax {
-            let [_, begins] = self.happens;
             let message = format!(
-                "`kmin` {} is above `kmax` {}; {begins} start at `kmin`",
+                "`kmin` {} is above `kmax` {}; {} at `kmin`",
                 show_size(kmin),
-                show_size(kmax)
+                show_size(kmax),
+                self.what_starts
             );
             return Err(source.at(self.kmin.span(), message));
         }
@@ -147,7 +150,7 @@ impl Stated<'_> {
             "`kmin` is {}, and {what} at {} already; {} must start well below that",
             show_size(self.kmin.get_ref().0),
             show_size(limit),
-            self.happens[1]
+            self.what
         );
         Err(source.at(self.kmin.span(), message))
     }

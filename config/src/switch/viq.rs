@@ -4,7 +4,7 @@
 use super::Promise;
 use super::port_draft::PortDraft;
 use super::rx_queue::{KERNEL_GAP_NS, KERNEL_QUEUE_FRAMES, POLL_GAP_NS, shortest_frames};
-use super::schema::{GfcTable, HeadroomTable, LosslessTable};
+use super::schema::{Field, GfcTable, HeadroomTable, LosslessTable};
 use crate::error::ConfigError;
 use crate::headroom::{Link, Software, needed_bytes};
 use crate::source::Source;
@@ -173,21 +173,8 @@ impl Planner<'_> {
     fn dynamic(&self, table: &LosslessTable) -> Result<Threshold, ConfigError> {
         let xon = table.xon.as_ref().map_or(0, |field| field.get_ref().0);
         let xon_bytes = u32::try_from(xon).unwrap_or(u32::MAX);
-        let Some(field) = &table.dynamic_th else {
-            return Ok(Threshold::Dynamic { alpha_log2: 0, xon_bytes });
-        };
-        match i8::try_from(*field.get_ref()) {
-            Ok(alpha_log2) if (-8..=8).contains(&alpha_log2) => {
-                Ok(Threshold::Dynamic { alpha_log2, xon_bytes })
-            }
-            _ => {
-                let alpha = field.get_ref();
-                let message = format!(
-                    "`dynamic_th` is {alpha}; it is -8 to 8, the power of two that alpha is"
-                );
-                self.wrong(field.span(), message)
-            }
-        }
+        let alpha_log2 = alpha_log2(self.source, &table.dynamic_th, "dynamic_th")?;
+        Ok(Threshold::Dynamic { alpha_log2: alpha_log2.unwrap_or(0), xon_bytes })
     }
 
     /// Between XOFF and XON lie two frames at least, or every frame would send a pause of its own.
@@ -393,4 +380,23 @@ impl Planner<'_> {
             self.warnings.push(warning);
         }
     }
+}
+
+/// The power of two that alpha is, if the field `name` says it.
+///
+/// # Errors
+/// It is not -8 to 8.
+pub(super) fn alpha_log2(
+    source: &Source,
+    field: &Field<i64>,
+    name: &str,
+) -> Result<Option<i8>, ConfigError> {
+    let Some(field) = field else { return Ok(None) };
+    let power = i8::try_from(*field.get_ref()).ok().filter(|power| (-8..=8).contains(power));
+    if power.is_none() {
+        let alpha = field.get_ref();
+        let message = format!("`{name}` is {alpha}; it is -8 to 8, the power of two that alpha is");
+        return Err(source.at(field.span(), message));
+    }
+    Ok(power)
 }
