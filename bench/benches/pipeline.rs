@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 const PORTS: u8 = 2;
 const ROUTES: u16 = 1_000;
+const HEADROOM_BYTES: u32 = 200_000;
 
 /// The control thread's ends, which live as long as the worker.
 type Control = ControlRings<<LoopDevice as Device>::Frame>;
@@ -51,9 +52,15 @@ fn switch_with(
     worker_of(&builder(), burst_frames, frame)
 }
 
-/// Tables without a worker yet.
+/// Tables without a worker yet. A port has headroom for a whole burst of its longest frames: else a
+/// worker receives fewer at a time.
 fn builder() -> RigBuilder {
     let mut builder = RigBuilder::routed(PORTS);
+    let settings = &mut builder.settings;
+    for viq in settings.ports.iter_mut().flat_map(|port| port.lossless.iter_mut().flatten()) {
+        settings.buffer.size_bytes += u64::from(HEADROOM_BYTES - viq.headroom_bytes);
+        viq.headroom_bytes = HEADROOM_BYTES;
+    }
     for (number, first) in [(1, 20_u8), (2, 40)] {
         let gateway = IpAddr::V4(Ipv4Addr::from(host_v4(number, 1)));
         for route in 0..ROUTES {
@@ -118,6 +125,8 @@ fn udp_v6(from: u8, flow: u16) -> Vec<u8> {
 fn first_turn(worker: &mut Worker<LoopDevice>) -> Vec<u8> {
     worker.device_mut().keep_last = true;
     worker.turn(Instant::from_ns(1));
+    let whole_bursts = u64::from(PORTS) * worker.device_mut().burst_frames as u64;
+    assert_eq!(worker.totals().received, whole_bursts);
     let sent = worker.device_mut().last[1].clone();
     assert_eq!(sent[..12], [host_mac(2, 1).0, port_mac(2).0].concat());
     assert_eq!(worker.totals().dropped + worker.totals().held, 0);
@@ -206,7 +215,9 @@ fn uncongested(criterion: &mut Criterion) {
                 black_box(worker.turn(Instant::from_ns(now)))
             });
         });
+        let turns = 1 + now / 1_000;
         assert_eq!((worker.totals().imbalance(), worker.totals().dropped), (0, 0));
+        assert_eq!(worker.totals().received, turns * 2 * burst_frames as u64);
     }
     group.finish();
 }
@@ -232,6 +243,7 @@ fn congested(criterion: &mut Criterion) {
         });
         assert_eq!(worker.totals().imbalance(), 0);
         assert_eq!(worker.totals().dropped, 0);
+        assert_eq!(worker.totals().received, now / 1_000 * 2 * burst_frames as u64);
     }
     group.finish();
 }
@@ -319,6 +331,7 @@ fn captured(criterion: &mut Criterion) {
         assert_eq!(reader.map_or(0, |reader| reader.missed()), 0);
         assert_eq!(worker.totals().imbalance(), 0);
         assert_eq!(worker.totals().dropped, 0);
+        assert_eq!(worker.totals().received, (1 + now / 1_000) * 2 * 64);
     }
     group.finish();
 }
