@@ -37,10 +37,9 @@ pub(crate) enum Disposition {
 
 impl<D: Device, V: Driver> Core<D, V> {
     /// Where the frames of `group` go. Charges all of them if the VIQ has room for all; the result
-    /// is the same to the byte as charging them one by one. A capture follows the frames of some
-    /// groups if the burst `IS_FOLLOWED`.
+    /// is the same to the byte as charging them one by one.
     #[inline(always)]
-    pub(super) fn disposition<const IS_FOLLOWED: bool>(
+    pub(super) fn disposition(
         &mut self,
         group: &OutcomeGroup,
         burst_frames: usize,
@@ -63,7 +62,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         }
         self.mark_headroom(outcome.viq(), slot);
         let mut meta = meta_of(outcome, 0, self.accounting.now);
-        if IS_FOLLOWED && outcome.is_followed() {
+        if outcome.is_followed() {
             self.mark_followed(&mut meta);
         }
         let run = Run { meta, sums: group.sums };

@@ -75,7 +75,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             self.bridge_eights(from, &mut group_of)
         };
         if progress.frames == self.rx.len() {
-            return self.dispatch::<false>(group_of, from.arrival);
+            return self.dispatch(group_of, from.arrival);
         }
         self.bridge_each(from, progress, group_of);
     }
@@ -170,7 +170,7 @@ impl<D: Device, V: Driver> Core<D, V> {
                 }
                 Destination::Flood(vid) => {
                     // What was admitted before decides whether there is room for copies.
-                    self.dispatch::<false>(group_of, arrival);
+                    self.dispatch(group_of, arrival);
                     self.outcomes.clear();
                     let members = snapshot.vlans.members(vid);
                     let copies = members.iter().filter(|&&port| port != input.port).count();
@@ -201,7 +201,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             }
             self.rx.push(frame);
         }
-        self.dispatch::<false>(group_of, arrival);
+        self.dispatch(group_of, arrival);
     }
 
     #[inline]

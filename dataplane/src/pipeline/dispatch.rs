@@ -24,14 +24,9 @@ const FEW_FRAMES: u32 = 4;
 
 impl<D: Device, V: Driver> Core<D, V> {
     /// Dispatches the burst in `self.rx`: first the outcome groups are counted and admitted, then
-    /// the frames are moved, in order. `group_of` has the index of each frame's group. A capture
-    /// follows the frames of some groups if the burst `IS_FOLLOWED`.
+    /// the frames are moved, in order. `group_of` has the index of each frame's group.
     #[inline(always)]
-    pub(crate) fn dispatch<const IS_FOLLOWED: bool>(
-        &mut self,
-        mut group_of: [u8; BURST_MAX],
-        arrival: Arrival,
-    ) {
+    pub(crate) fn dispatch(&mut self, mut group_of: [u8; BURST_MAX], arrival: Arrival) {
         let slot = arrival.slot;
         if self.outcomes.groups.len() > 1 && !self.fits_in_any_order(slot)
             || self.accounting.has_moving_lossy_limit() && self.would_wait_lossy()
@@ -43,7 +38,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         for (at, run_index) in (0..self.outcomes.groups.len()).zip(&mut runs) {
             let group = self.outcomes.groups[at];
             self.count_outcome(&group, arrival);
-            let disposition = self.disposition::<IS_FOLLOWED>(&group, self.rx.len(), slot);
+            let disposition = self.disposition(&group, self.rx.len(), slot);
             if let Disposition::Batch(_, run) = disposition {
                 *run_index = run;
             }
@@ -169,7 +164,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     pub(crate) fn dispatch_one(&mut self, frame: D::Frame, group: &OutcomeGroup, arrival: Arrival) {
         let slot = arrival.slot;
         self.count_outcome(group, arrival);
-        match self.disposition::<false>(group, 1, slot) {
+        match self.disposition(group, 1, slot) {
             Disposition::Batch(out_slot, run) => {
                 let port = &mut self.ports[usize::from(out_slot)];
                 port.batch(frame, run);

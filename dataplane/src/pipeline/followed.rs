@@ -1,23 +1,23 @@
 //! Frames of a routed port that a capture follows through their burst.
 //!
-//! They go the generic path, and their outcomes are [followed](Outcome::followed). So they are in
-//! outcome groups of their own, whose metadata has the capture's mark, and keep their place in the
-//! burst. One that a stage drops or hands to the control thread is in hand meanwhile.
+//! They take the path that they take otherwise. Then their outcomes are
+//! [followed](Outcome::followed): they are in outcome groups of their own, whose metadata has the
+//! capture's mark, and keep their place in the burst. One that a stage drops or hands to the control
+//! thread is in hand meanwhile.
 
 use crate::capture::in_hand::{Followers, InHand};
 use crate::capture::record::Kind;
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::frame::Frame;
+use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
-use crate::l2::Vid;
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::captured::is_forwarded;
 use crate::pipeline::lanes::LANES;
 use crate::pipeline::outcome::Outcome;
 use crate::queue::veq::FrameMeta;
-use crate::snapshot::{PortTables, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::worker::Core;
 
 impl<D: Device, V: Driver> Core<D, V> {
@@ -46,37 +46,31 @@ impl<D: Device, V: Driver> Core<D, V> {
         capture.take_turns(bits)
     }
 
-    /// Routes the burst in `self.rx`, whose headers are read and whose MAC control frames are
-    /// obeyed, and follows the frames whose bits are set in `followed`.
+    /// Keeps the starts of the frames whose bits are set in `followed`, as they were received.
     #[inline(never)]
-    pub(super) fn route_followed(
-        &mut self,
-        snapshot: &Snapshot,
-        port: (&PortTables, Option<Vid>),
-        arrival: Arrival,
-        followed: u64,
-    ) {
-        for at in frames_of(followed) {
-            self.lanes.eights[at / LANES].leave_out(1 << (at % LANES));
-        }
+    pub(super) fn keep_arrivals(&mut self, snapshot: &Snapshot, arrival: Arrival, followed: u64) {
         self.with_capture(|core, capture| {
-            if capture.wants(Kind::In) {
-                for at in frames_of(followed) {
-                    let frame = &core.rx[at];
-                    if let Some(record) = core.arrival_of(snapshot, frame, arrival) {
-                        capture.arrives(at, record, frame);
-                    }
+            if !capture.wants(Kind::In) {
+                return;
+            }
+            for at in frames_of(followed) {
+                let frame = &core.rx[at];
+                if let Some(record) = core.arrival_of(snapshot, frame, arrival) {
+                    capture.arrives(at, record, frame);
                 }
             }
         });
-        self.route_read::<true>(snapshot, port, arrival, followed);
-        self.record_arrivals(arrival.slot);
     }
 
-    /// The frames of the burst have these outcome groups.
+    /// Takes the frames whose bits are set in `followed`, and which are rewritten, to outcome
+    /// groups of their own, and notes these.
     #[inline(never)]
-    pub(super) fn note_followed(&mut self, group_of: &[u8; BURST_MAX]) {
-        let Self { accounting, outcomes, .. } = self;
+    pub(super) fn follow(&mut self, followed: u64, group_of: &mut [u8; BURST_MAX]) {
+        let Self { rx, lanes, accounting, outcomes, .. } = self;
+        for at in frames_of(followed) {
+            let rx_bytes = lanes.eights[at / LANES].frame_bytes_of(at % LANES);
+            group_of[at] = outcomes.follow(group_of[at], rx_bytes, length_bytes(&rx[at]));
+        }
         let Some(capture) = accounting.capturing() else { return };
         capture.go(|at| {
             let outcome = outcomes.groups[usize::from(group_of[at])].outcome;

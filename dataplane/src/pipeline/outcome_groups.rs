@@ -104,6 +104,25 @@ impl OutcomeGroups {
         }
     }
 
+    /// Takes a frame of the group at `at`, which was received and is transmitted with these
+    /// lengths, to the group of its outcome as one that is [followed](Outcome::followed). Returns
+    /// the index of that group.
+    pub(crate) fn follow(&mut self, at: u8, rx_bytes: u16, tx_bytes: u16) -> u8 {
+        let group = &mut self.groups[usize::from(at)];
+        let bytes = if group.outcome.is_forward() { tx_bytes } else { rx_bytes };
+        let outcome = group.outcome.followed();
+        if group.sums.frames > 1 {
+            group.rx_bytes -= u32::from(rx_bytes);
+            group.sums.remove(FrameSums::of_one(bytes, self.cell_bytes));
+            return self.add(&FrameOutcome { outcome, rx_bytes, bytes });
+        }
+        // No group is empty: it becomes the other one. The index forgets it, and maybe some groups
+        // beside it, which then have a second group for further frames.
+        self.index.clear(core::iter::once(group.outcome.key()));
+        group.outcome = outcome;
+        at
+    }
+
     #[inline(never)]
     fn new_group(&mut self, bucket: usize, outcome: Outcome) -> u8 {
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 outcomes at the most")]
@@ -130,9 +149,32 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
-    /// Dropped frames: the index of the drop reason, and the length.
-    fn burst() -> impl Strategy<Value = Vec<(usize, u16)>> {
-        proptest::collection::vec((0_usize..20, 60_u16..1500), 0..=BURST_MAX)
+    /// Dropped frames: the index of the drop reason, and the length; and bits of those that are
+    /// followed afterwards.
+    fn burst() -> impl Strategy<Value = (Vec<(usize, u16)>, u64)> {
+        let frames = proptest::collection::vec((0_usize..20, 60_u16..1500), 0..=BURST_MAX);
+        (frames, prop_oneof![Just(0), any::<u64>(), Just(u64::MAX)])
+    }
+
+    fn ended(&(reason, bytes): &(usize, u16)) -> FrameOutcome {
+        FrameOutcome::ends(Verdict::Drop(DropReason::ALL[reason]), None, bytes)
+    }
+
+    /// Each frame is in a group of its outcome, and each group has the sums of its frames.
+    fn check(outcomes: &OutcomeGroups, frames: &[FrameOutcome], places: &[u8]) {
+        for (frame, &place) in frames.iter().zip(places) {
+            assert_eq!(outcomes.groups[usize::from(place)].outcome, frame.outcome);
+        }
+        for (at, group) in (0..).zip(&outcomes.groups) {
+            let mine = || frames.iter().zip(places).filter(|(_, place)| **place == at);
+            let mine = || mine().map(|(frame, _)| frame);
+            assert_ne!(group.sums.frames, 0, "{group:?}");
+            assert_eq!(group.sums.frames as usize, mine().count());
+            assert_eq!(group.sums.bytes, mine().map(|it| u32::from(it.bytes)).sum::<u32>());
+            assert_eq!(group.rx_bytes, mine().map(|it| u32::from(it.rx_bytes)).sum::<u32>());
+            let cost_bytes = mine().map(|it| u32::from(it.bytes).max(256)).sum::<u32>();
+            assert_eq!(group.sums.cost_bytes, cost_bytes);
+        }
     }
 
     proptest! {
@@ -142,22 +184,23 @@ mod tests {
             bursts in proptest::collection::vec(burst(), 1..20),
         ) {
             let mut outcomes = OutcomeGroups::new(256);
-            for burst in bursts {
+            for (burst, followed) in bursts {
                 outcomes.clear();
-                let frame_outcome = |&(reason, bytes): &(usize, u16)| {
-                    FrameOutcome::ends(Verdict::Drop(DropReason::ALL[reason]), None, bytes)
+                let mut frames: Vec<FrameOutcome> = burst.iter().map(ended).collect();
+                let mut places: Vec<u8> = frames.iter().map(|frame| outcomes.add(frame)).collect();
+                check(&outcomes, &frames, &places);
+                let is_one_group_each = |groups: &[OutcomeGroup]| {
+                    groups.iter().all(|group| {
+                        groups.iter().filter(|other| other.outcome == group.outcome).count() == 1
+                    })
                 };
-                let frame_outcomes: Vec<FrameOutcome> = burst.iter().map(frame_outcome).collect();
-                let places: Vec<u8> = frame_outcomes.iter().map(|frame_outcome| outcomes.add(frame_outcome)).collect();
-                for (frame_outcome, &group) in frame_outcomes.iter().zip(&places) {
-                    prop_assert_eq!(outcomes.groups[usize::from(group)].outcome, frame_outcome.outcome);
+                assert!(is_one_group_each(&outcomes.groups));
+                for at in (0..burst.len()).filter(|at| followed >> at & 1 == 1) {
+                    let FrameOutcome { outcome, rx_bytes, bytes } = frames[at];
+                    places[at] = outcomes.follow(places[at], rx_bytes, bytes);
+                    frames[at].outcome = outcome.followed();
                 }
-                for group in &outcomes.groups {
-                    let mine = || frame_outcomes.iter().filter(|frame_outcome| frame_outcome.outcome == group.outcome);
-                    prop_assert_eq!(group.sums.frames as usize, mine().count());
-                    prop_assert_eq!(group.rx_bytes, mine().map(|it| u32::from(it.rx_bytes)).sum::<u32>());
-                    prop_assert_eq!(group.sums.cost_bytes, mine().map(|it| u32::from(it.bytes).max(256)).sum::<u32>());
-                }
+                check(&outcomes, &frames, &places);
             }
         }
     }

@@ -41,17 +41,19 @@ impl<D: Device, V: Driver> Core<D, V> {
             self.process_mac_control_burst(control_bits, slot);
         }
         if followed != 0 {
-            return self.route_followed(snapshot, (tables, vlan), arrival, followed);
+            self.keep_arrivals(snapshot, arrival, followed);
         }
-        self.route_read::<false>(snapshot, (tables, vlan), arrival, 0);
+        self.route_read(snapshot, (tables, vlan), arrival, followed);
+        if followed != 0 {
+            self.record_arrivals(slot);
+        }
     }
 
     /// Looks up, rewrites and dispatches the burst, whose headers are read and whose MAC control
-    /// frames are obeyed. If it `IS_FOLLOWED`, a capture follows the frames whose bits are set in
-    /// `followed`, and which the fast path does not take. A function of its own: what comes before
-    /// it needs other registers.
+    /// frames are obeyed. A capture follows the frames whose bits are set in `followed`. A function
+    /// of its own: what comes before it needs other registers.
     #[inline(never)]
-    pub(super) fn route_read<const IS_FOLLOWED: bool>(
+    fn route_read(
         &mut self,
         snapshot: &Snapshot,
         (tables, vlan): (&PortTables, Option<Vid>),
@@ -74,38 +76,33 @@ impl<D: Device, V: Driver> Core<D, V> {
         pairs.clear();
         let mut group_of = [0; BURST_MAX];
         let from = Input { snapshot, tables, ingress };
-        let generic_path = |frame: &mut D::Frame, at: usize| {
+        let generic_path = |frame: &mut D::Frame| {
             let frame_bytes_max = usize::from(frame_bytes_max);
-            let mut routed =
-                route::generic_path(snapshot, tables, vlan, ingress, frame_bytes_max, frame);
-            if IS_FOLLOWED && followed >> at & 1 == 1 {
-                routed.outcome = routed.outcome.followed();
-            }
-            routed
+            route::generic_path(snapshot, tables, vlan, ingress, frame_bytes_max, frame)
         };
         let (whole, rest) = rx.as_chunks_mut::<LANES>();
         let (groups_of_whole, groups_of_rest) = group_of.split_at_mut(whole.len() * LANES);
         let (groups_of_whole, _) = groups_of_whole.as_chunks_mut::<LANES>();
         let (eights_of_whole, eights_of_rest) = eights.split_at(whole.len());
-        let first_of_rest = whole.len() * LANES;
-        let wholes = whole.iter_mut().zip(eights_of_whole).zip(groups_of_whole);
-        for (first, ((frames, eight), groups)) in (0..).step_by(LANES).zip(wholes) {
+        for ((frames, eight), groups) in whole.iter_mut().zip(eights_of_whole).zip(groups_of_whole)
+        {
             let taken = pairs.take::<_, false>(from, eight, frames, outcomes, groups);
             for lane in lanes_of(ALL & !taken) {
-                groups[lane] = outcomes.add(&generic_path(&mut frames[lane], first + lane));
+                groups[lane] = outcomes.add(&generic_path(&mut frames[lane]));
             }
         }
         if let Some(eight) = eights_of_rest.first().filter(|_| !rest.is_empty()) {
             let taken = pairs.route_rest(from, eight, rest, outcomes, groups_of_rest);
-            let left = rest.iter_mut().zip(groups_of_rest).enumerate();
-            for (lane, (frame, group)) in left.filter(|(lane, _)| taken >> lane & 1 == 0) {
-                *group = outcomes.add(&generic_path(frame, first_of_rest + lane));
+            for (lane, (frame, group)) in rest.iter_mut().zip(groups_of_rest).enumerate() {
+                if taken >> lane & 1 == 0 {
+                    *group = outcomes.add(&generic_path(frame));
+                }
             }
         }
         pairs.add_to_groups(outcomes);
-        if IS_FOLLOWED {
-            self.note_followed(&group_of);
+        if followed != 0 {
+            self.follow(followed, &mut group_of);
         }
-        self.dispatch::<IS_FOLLOWED>(group_of, arrival);
+        self.dispatch(group_of, arrival);
     }
 }

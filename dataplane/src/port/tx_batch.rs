@@ -65,7 +65,12 @@ impl<F: Frame> TxBatch<F> {
     pub(crate) fn frames_of(&self, runs: u64) -> impl Iterator<Item = (usize, &F, &FrameMeta)> {
         let frames = self.frames.iter().zip(&self.run_of).enumerate();
         let of_runs = frames.filter(move |(_, (_, run))| runs >> **run & 1 == 1);
-        of_runs.map(|(at, (frame, &run))| (at, frame, &self.runs[usize::from(run)].meta))
+        let counted = (0..).zip(&self.runs).filter(|(at, _)| runs >> at & 1 == 1);
+        // Mostly it is one frame, and those behind it need not be looked at.
+        let count: u32 = counted.map(|(_, run): (u32, _)| run.sums.frames).sum();
+        of_runs
+            .take(count as usize)
+            .map(|(at, (frame, &run))| (at, frame, &self.runs[usize::from(run)].meta))
     }
 
     /// The number of frames that still fit.

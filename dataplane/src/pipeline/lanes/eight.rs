@@ -321,10 +321,9 @@ impl Eight {
         self.words[4]
     }
 
-    /// Does not take the frames in `lanes`.
-    pub(crate) fn leave_out(&mut self, lanes: u32) {
-        let is_left = of_lanes(|lane| if lanes >> lane & 1 == 1 { u32::MAX } else { 0 });
-        self.marking = is_left.select(u32x8::splat(OTHER), self.marking);
+    /// The length of the frame in `lane`, as received.
+    pub(crate) fn frame_bytes_of(&self, lane: usize) -> u16 {
+        u16::try_from(self.frame_bytes.to_array()[lane % LANES]).unwrap_or(u16::MAX)
     }
 
     /// Where the IP header of each frame is.
