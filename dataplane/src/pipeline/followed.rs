@@ -2,8 +2,8 @@
 //!
 //! They take the path that they take otherwise. Then their outcomes are
 //! [followed](Outcome::followed): they are in outcome groups of their own, whose metadata has the
-//! capture's mark, and keep their place in the burst. One that a stage drops or hands to the control
-//! thread is in hand meanwhile.
+//! capture's mark, and keep their place in the burst. One that a stage drops or hands to the
+//! control thread is in hand meanwhile.
 
 use crate::capture::in_hand::{Followers, InHand};
 use crate::capture::record::Kind;
