@@ -321,6 +321,24 @@ fn a_port_that_checks_sources_takes_only_those_that_are_reached_by_it() {
     assert_eq!(rig.sent(2).len(), 1);
 }
 
+/// RFC 1812, 5.3.4: what came as a broadcast of the link is not forwarded, one by one or many.
+#[test]
+fn a_unicast_packet_in_a_broadcast_frame_is_not_routed() {
+    for (checks_source, count) in [(false, 1), (false, 64), (true, 1), (true, 64)] {
+        let mut builder = RigBuilder::routed(2);
+        builder.forwarding[0].checks_source = checks_source;
+        let mut rig = builder.build();
+        for _ in 0..count {
+            let mut frame = Udp::routed(1, 2, 26).bytes();
+            frame[..6].fill(0xFF);
+            rig.arrive(1, &frame);
+        }
+        rig.settle();
+        assert_eq!(rig.sent(2).len(), 0, "{checks_source} {count}");
+        assert_eq!(rig.dropped(1, DropReason::Unroutable), count);
+    }
+}
+
 #[test]
 fn a_port_that_checks_sources_obeys_pauses_and_answers_its_hosts() {
     let mut builder = RigBuilder::routed(2);

@@ -38,7 +38,7 @@ use alloc::vec;
 use arrayvec::ArrayVec;
 use arrivals::Arrivals;
 use core::sync::atomic::{AtomicU64, Ordering};
-use filter::{BEHIND_HEADER, Filter, HeaderPair};
+use filter::{Filter, HeaderPair};
 use in_hand::InHand;
 use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;
@@ -190,13 +190,6 @@ impl Capture {
         let filter = self.settings.filter.as_ref()?;
         let may_be_followed = self.may_end_elsewhere() || self.settings.is_at(port);
         filter.header_compares().filter(|_| may_be_followed)
-    }
-
-    /// Whether [`Self::header_compares`] has compares of words behind the header.
-    pub(crate) fn compares_behind_header(&self) -> bool {
-        let pairs = self.settings.filter.as_ref().and_then(Filter::header_compares);
-        let mut compares = pairs.unwrap_or_default().as_flattened().iter();
-        compares.any(|compare| compare.word == BEHIND_HEADER)
     }
 
     /// Whether a frame may be recorded at another port than where it came in.

@@ -66,9 +66,9 @@ impl<D: Device, V: Driver> Core<D, V> {
             Progress::default()
         } else {
             let frame_bytes_max = self.ports[from.arrival.slot].frame_bytes_max;
-            let (headers, port) = (self.lanes.headers(), &from.tables.fast_path);
+            let (eights, port) = (&mut self.lanes.eights, &from.tables.fast_path);
             let control_bits =
-                Eight::classify_burst::<_, true, false>(headers, port, &self.rx, frame_bytes_max);
+                Eight::classify_burst::<_, true>(eights, port, &self.rx, frame_bytes_max);
             if control_bits != 0 {
                 self.process_mac_control_burst(control_bits, from.arrival.slot);
             }

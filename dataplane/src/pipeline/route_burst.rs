@@ -29,13 +29,9 @@ impl<D: Device, V: Driver> Core<D, V> {
         let slot = arrival.slot;
         let frame_bytes_max = self.ports[slot].frame_bytes_max;
         let is_followed = self.accounting.is_capturing() && !arrival.is_matched;
-        let capture = self.accounting.capturing().filter(|_| is_followed);
-        let control_bits = if capture.is_some_and(|capture| capture.compares_behind_header()) {
-            self.lanes.classify_with_behind(&tables.fast_path, &self.rx, frame_bytes_max)
-        } else {
-            let (headers, port) = (self.lanes.headers(), &tables.fast_path);
-            Eight::classify_burst::<_, false, false>(headers, port, &self.rx, frame_bytes_max)
-        };
+        let (eights, port) = (&mut self.lanes.eights, &tables.fast_path);
+        let control_bits =
+            Eight::classify_burst::<_, false>(eights, port, &self.rx, frame_bytes_max);
         let followed = if is_followed { self.followed_of_burst(self.inputs[slot].port) } else { 0 };
         if control_bits != 0 {
             self.process_mac_control_burst(control_bits, slot);

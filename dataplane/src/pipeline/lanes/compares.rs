@@ -1,27 +1,13 @@
 //! Tells by their headers the frames of a burst that a capture may follow, once the fast path has
 //! read them.
 
-use super::eight::{Eight, OTHER, WORDS};
+use super::eight::{OTHER, WORDS};
 use super::{ALL, EIGHTS, LANES, LaneState};
 use crate::capture::filter::{BEHIND_HEADER, HeaderPair};
-use crate::frame::Frame;
 use crate::limits::burst_bits;
-use crate::snapshot::FastPathPort;
 use wide::u32x8;
 
 impl LaneState {
-    /// [`Eight::classify_burst`] of a routed port, for [`Self::frames_with`] with compares of words
-    /// behind the header.
-    #[inline(never)]
-    pub(crate) fn classify_with_behind<F: Frame>(
-        &mut self,
-        port: &FastPathPort,
-        rx: &[F],
-        frame_bytes_max: u16,
-    ) -> u64 {
-        Eight::classify_burst::<_, false, true>(self.headers(), port, rx, frame_bytes_max)
-    }
-
     /// Bit i is set if frame i of the burst of `frames` that was classified last fulfills one of
     /// `compares`, or if these do not tell it apart: it is not taken, or not IPv4 without a VLAN
     /// tag.
@@ -48,10 +34,11 @@ impl LaneState {
         });
         let mut bits = 0;
         for at in 0..frames.div_ceil(LANES).min(EIGHTS) {
-            let (eight, behind) = (&self.eights[at], &self.behind[at]);
+            let eight = &self.eights[at];
             let is_equal = |(word, mask, value): (usize, u32x8, u32x8)| -> u32x8 {
                 let is_behind = IS_BEHIND && word == BEHIND_HEADER;
-                let word = if is_behind { behind } else { &eight.words[word.min(WORDS - 1)] };
+                let word =
+                    if is_behind { &eight.behind } else { &eight.words[word.min(WORDS - 1)] };
                 (*word & mask).simd_eq(value)
             };
             let is_other: u32x8 = eight.marking.simd_eq(u32x8::splat(OTHER));

@@ -7,7 +7,7 @@ use crate::pipeline::class::Class;
 use crate::snapshot::FastPathPort;
 use crate::wire::parse::{Kind, parse};
 use crate::wire::{ethernet, ipv4, ipv6};
-use wide::u32x8;
+use wide::{u32x8, u64x4};
 
 /// Words of the IP header that are kept.
 pub(super) const WORDS: usize = ipv4::HEADER_BYTES / 4;
@@ -17,11 +17,11 @@ pub(super) const WORDS: usize = ipv4::HEADER_BYTES / 4;
 const HEAD_BYTES: usize =
     ethernet::HEADER_BYTES + ethernet::TAG_BYTES + ipv6::DESTINATION_OFFSET + 1;
 
-/// Octets of Ethernet and IPv4 in eight words.
+/// Octets in the eight words that end with the one behind an IPv4 header.
 const WORDS_BYTES: usize = 32;
 
-/// Where the word behind an IPv4 header is that no VLAN tag precedes.
-const BEHIND_AT: usize = ethernet::HEADER_BYTES + ipv4::HEADER_BYTES;
+/// Bits of a MAC address in eight octets.
+const MAC_BITS: u64 = (1 << 48) - 1;
 
 /// The two octets of an ethertype, as the upper half of a word that was read from the wire.
 const fn ethertype(value: u16) -> u32 {
@@ -33,6 +33,8 @@ const fn ethertype(value: u16) -> u32 {
 pub(crate) struct Eight {
     /// The first 20 octets of the IP header: all of it, in IPv4.
     pub(super) words: [u32x8; WORDS],
+    /// The word behind an IPv4 header of 20 octets, where the ports of UDP and TCP are.
+    pub(super) behind: u32x8,
     pub(super) is_v6: u32x8,
     pub(super) frame_bytes: u32x8,
     /// What the class follows from; see [`Marking`](super::marking::Marking). [`OTHER`] for a frame
@@ -55,6 +57,7 @@ impl Default for Eight {
         let none = u32x8::ZERO;
         Self {
             words: [none; WORDS],
+            behind: none,
             is_v6: none,
             frame_bytes: none,
             marking: u32x8::splat(OTHER),
@@ -72,9 +75,9 @@ pub(super) const OTHER: u32 = Class::UNKNOWN.bits();
 /// What [`Eight::read`] read: words from the wire, lowest octet first.
 struct Read {
     eight: Eight,
-    behind: WordsBehind,
-    /// The first and the last four octets of the destination MAC address.
-    mac: [u32x8; 2],
+    /// Of four frames, and of the others: the first eight octets, which begin with the destination
+    /// MAC address.
+    mac: [u64x4; 2],
     /// The first word of an IPv4 source address.
     source: u32x8,
     /// The first octet of an IPv6 destination address.
@@ -86,9 +89,6 @@ struct Read {
     /// By lane: all ones if it is IP, and the header holds.
     is_ip: u32x8,
 }
-
-/// Of eight frames without a VLAN tag: the word behind an IPv4 header of 20 octets.
-pub(crate) type WordsBehind = u32x8;
 
 impl Eight {
     /// Reads the headers of up to eight frames, none of which is taken yet.
@@ -113,9 +113,9 @@ impl Eight {
             bytes(h),
         ]);
         let is_tagged = heads[0][12..14] == ethernet::VLAN.to_be_bytes();
-        // The words end with the IPv4 header, wherever that is.
+        // The words end behind the IPv4 header, wherever that is.
         let loaded = |l3: usize| {
-            let from = l3 + ipv4::HEADER_BYTES - WORDS_BYTES;
+            let from = l3 + ipv4::HEADER_BYTES + 4 - WORDS_BYTES;
             let words = |head: &[u8; HEAD_BYTES]| {
                 bytemuck::pod_read_unaligned(&head[from..][..WORDS_BYTES])
             };
@@ -123,13 +123,10 @@ impl Eight {
         };
         // Two constant offsets, not one that varies.
         let words = if is_tagged { loaded(l3(true)) } else { loaded(l3(false)) };
-        let [before, tag_word, type_word, first, second, third, source, destination] = words;
-        let le32 = |from: usize| {
-            let word = |head: &[u8; HEAD_BYTES]| head[from..].first_chunk().copied();
-            u32x8::new(heads.map(|head| word(head).map_or(0, u32::from_le_bytes)))
-        };
-        let behind = le32(BEHIND_AT);
-        let mac = [le32(0), if is_tagged { le32(2) } else { before }];
+        let [tag_word, type_word, first, second, third, source, destination, behind] = words;
+        let [a, b, c, d, e, f, g, h] =
+            heads.map(|head| head.first_chunk().map_or(0, |octets| u64::from_le_bytes(*octets)));
+        let mac = [u64x4::new([a, b, c, d]), u64x4::new([e, f, g, h])];
         let type_is = |value| {
             let found: u32x8 = type_word >> 16;
             found.simd_eq(u32x8::splat(ethertype(value)))
@@ -163,6 +160,7 @@ impl Eight {
         }
         let eight = Self {
             words: [first, second, third, source, destination],
+            behind,
             is_v6,
             frame_bytes,
             marking,
@@ -171,16 +169,15 @@ impl Eight {
             left_tunnel: 0,
             is_tagged,
         };
-        Read { eight, behind, mac, source, v6_target, tci, tos, ttl, is_ip }
+        Read { eight, mac, source, v6_target, tci, tos, ttl, is_ip }
     }
 
     /// Reads and classifies the headers of the burst `rx`, eight frames after the other. Frames
-    /// longer than `frame_bytes_max` and two VLAN tags are not taken. If it `KEEPS_BEHIND`, the
-    /// words behind the headers are put into `behind`. Bit i of the result is set if frame i is a
-    /// MAC control frame.
+    /// longer than `frame_bytes_max` and two VLAN tags are not taken. Bit i of the result is set if
+    /// frame i is a MAC control frame.
     #[inline(always)]
-    pub(crate) fn classify_burst<F: Frame, const IS_BRIDGED: bool, const KEEPS_BEHIND: bool>(
-        (eights, behind): (&mut [Self; EIGHTS], &mut [WordsBehind; EIGHTS]),
+    pub(crate) fn classify_burst<F: Frame, const IS_BRIDGED: bool>(
+        eights: &mut [Self; EIGHTS],
         port: &FastPathPort,
         rx: &[F],
         frame_bytes_max: u16,
@@ -188,24 +185,15 @@ impl Eight {
         let longest = u32::from(frame_bytes_max) + bytes_of(2 * ethernet::TAG_BYTES);
         let (whole, rest) = rx.as_chunks::<LANES>();
         let mut control_bits = 0;
-        let read = eights.iter_mut().zip(behind.iter_mut());
-        for ((at, frames), (eight, behind)) in (0..).zip(whole).zip(read) {
+        for ((at, frames), eight) in (0..).zip(whole).zip(eights.iter_mut()) {
             let [a, b, c, d, e, f, g, h] = frames;
             let frames = [a, b, c, d, e, f, g, h].map(Some);
-            let words;
-            (*eight, words) = Self::classify::<F, IS_BRIDGED>(port, &frames, longest);
-            if KEEPS_BEHIND {
-                *behind = words;
-            }
+            *eight = Self::classify::<F, IS_BRIDGED>(port, &frames, longest);
             control_bits |= eight.control_bits(&frames) << (LANES * at);
         }
         let at = whole.len();
-        if let (Some(eight), Some(behind), false) =
-            (eights.get_mut(at), behind.get_mut(at), rest.is_empty())
-        {
-            let read = (eight, behind);
-            let bits =
-                Self::classify_rest::<F, IS_BRIDGED, KEEPS_BEHIND>(port, rest, longest, read);
+        if let Some(eight) = eights.get_mut(at).filter(|_| !rest.is_empty()) {
+            let bits = Self::classify_rest::<F, IS_BRIDGED>(port, rest, longest, eight);
             control_bits |= bits << (LANES * at);
         }
         control_bits
@@ -214,18 +202,14 @@ impl Eight {
     /// Classifies the frames at the end of a burst, fewer than eight. Returns the bits of the MAC
     /// control frames.
     #[inline(never)]
-    fn classify_rest<F: Frame, const IS_BRIDGED: bool, const KEEPS_BEHIND: bool>(
+    fn classify_rest<F: Frame, const IS_BRIDGED: bool>(
         port: &FastPathPort,
         rest: &[F],
         frame_bytes_max: u32,
-        (eight, behind): (&mut Self, &mut WordsBehind),
+        eight: &mut Self,
     ) -> u64 {
         let frames = core::array::from_fn(|lane| rest.get(lane));
-        let words;
-        (*eight, words) = Self::classify::<F, IS_BRIDGED>(port, &frames, frame_bytes_max);
-        if KEEPS_BEHIND {
-            *behind = words;
-        }
+        *eight = Self::classify::<F, IS_BRIDGED>(port, &frames, frame_bytes_max);
         eight.control_bits(&frames)
     }
 
@@ -235,16 +219,25 @@ impl Eight {
         port: &FastPathPort,
         frames: &[Option<&F>; LANES],
         frame_bytes_max: u32,
-    ) -> (Self, WordsBehind) {
+    ) -> Self {
         let read = Self::read(frames);
-        let behind = read.behind;
-        let eight = if IS_BRIDGED {
+        if IS_BRIDGED {
             read.bridged(port, frame_bytes_max)
         } else {
             read.routed(port, frame_bytes_max)
-        };
-        (eight, behind)
+        }
     }
+}
+
+/// By lane: all ones if the bits in `mask` of the destination MAC address are those of `value`.
+#[inline(always)]
+fn with_mac_bits(mac: [u64x4; 2], mask: u64, value: u64) -> u32x8 {
+    let [low, high] = mac.map(|four| {
+        let found: u64x4 = (four & u64x4::splat(mask)).simd_eq(u64x4::splat(value));
+        found.to_bitmask()
+    });
+    let each = u32x8::new([1, 2, 4, 8, 16, 32, 64, 128]);
+    (u32x8::splat(low | high << 4) & each).simd_eq(each)
 }
 
 impl Read {
@@ -253,10 +246,8 @@ impl Read {
     #[inline(always)]
     fn routed(self, port: &FastPathPort, frame_bytes_max: u32) -> Eight {
         let Self { mut eight, mac, source, v6_target, tci, tos, ttl, is_ip, .. } = self;
-        let mac_is = [port.mac_bits, port.mac_bits >> 16].map(low_32_bits);
         let mut is_taken = is_ip
-            & mac[0].simd_eq(u32x8::splat(mac_is[0]))
-            & mac[1].simd_eq(u32x8::splat(mac_is[1]))
+            & with_mac_bits(mac, MAC_BITS, port.mac_bits)
             & eight.frame_bytes.simd_le(u32x8::splat(frame_bytes_max))
             & ttl.simd_gt(u32x8::ONE);
         if eight.is_tagged {
@@ -280,9 +271,8 @@ impl Read {
     #[inline(always)]
     fn bridged(self, port: &FastPathPort, frame_bytes_max: u32) -> Eight {
         let Self { mut eight, mac, tci, tos, ttl, is_ip, .. } = self;
-        let is_group = mac[0] & u32x8::ONE;
         let mut is_taken = is_ip
-            & is_group.simd_eq(u32x8::ZERO)
+            & with_mac_bits(mac, 1, 0)
             & eight.frame_bytes.simd_le(u32x8::splat(frame_bytes_max));
         let dei: u32x8 = tci >> 12 & u32x8::ONE;
         eight.marking |= dei << DEI;
@@ -404,12 +394,6 @@ impl Eight {
 #[inline(always)]
 const fn l3(is_tagged: bool) -> usize {
     ethernet::HEADER_BYTES + if is_tagged { ethernet::TAG_BYTES } else { 0 }
-}
-
-#[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "as its name says")]
-const fn low_32_bits(value: u64) -> u32 {
-    value as u32
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the length of headers")]

@@ -27,7 +27,7 @@ mod tunnels;
 
 use crate::frame::Frame;
 use crate::limits::BURST_MAX;
-use eight::{Eight, WordsBehind};
+use eight::Eight;
 use pairs::Pairs;
 use wide::u32x8;
 
@@ -44,17 +44,7 @@ pub(crate) const ALL: u32 = (1 << LANES) - 1;
 #[derive(Debug, Default)]
 pub(crate) struct LaneState {
     pub(crate) eights: [Eight; EIGHTS],
-    /// Of each eight, if a capture compares them.
-    behind: [WordsBehind; EIGHTS],
     pub(crate) pairs: Pairs,
-}
-
-impl LaneState {
-    /// Where [`Eight::classify_burst`] puts what it reads.
-    #[inline(always)]
-    pub(crate) const fn headers(&mut self) -> (&mut [Eight; EIGHTS], &mut [WordsBehind; EIGHTS]) {
-        (&mut self.eights, &mut self.behind)
-    }
 }
 
 #[inline(always)]

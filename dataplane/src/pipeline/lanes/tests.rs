@@ -164,7 +164,7 @@ fn fast(snapshot: &Snapshot, burst: &[Vec<u8>]) -> Vec<(Option<FrameOutcome>, Te
     let mut group_of = vec![None; burst.len()];
     for (frames, group_of) in frames.chunks_mut(LANES).zip(group_of.chunks_mut(LANES)) {
         let heads = core::array::from_fn(|lane| frames.get(lane));
-        let (mut eight, _) = Eight::classify::<_, false>(&tables.fast_path, &heads, LONGEST);
+        let mut eight = Eight::classify::<_, false>(&tables.fast_path, &heads, LONGEST);
         eight.look_up(&snapshot.fib, frames);
         eight.pass_tunnels(snapshot, &tables.fast_path, frames);
         let mut groups = [0; LANES];
