@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -52,7 +53,11 @@ class Lab:
         for process in reversed(self.processes):
             if process.poll() is None:
                 process.kill()
-            process.wait()
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                # The kernel has not let it go, or the signal that stopped us came while its lock was taken.
+                print(f"{process.what} was killed, and has not ended", file=sys.stderr)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self, command: list, where: str | None = None, name: str | None = None):

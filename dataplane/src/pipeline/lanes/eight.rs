@@ -1,7 +1,7 @@
 //! Reads and classifies the headers of eight frames.
 
 use super::marking::{DEI, PCP, TAGGED};
-use super::{EIGHTS, LANES, be16, lanes_of, octet, of_lanes};
+use super::{EIGHTS, LANES, be16, lanes_of, octet, of_bits, of_lanes};
 use crate::frame::{Frame, length_bytes};
 use crate::pipeline::class::Class;
 use crate::snapshot::FastPathPort;
@@ -236,8 +236,7 @@ fn with_mac_bits(mac: [u64x4; 2], mask: u64, value: u64) -> u32x8 {
         let found: u64x4 = (four & u64x4::splat(mask)).simd_eq(u64x4::splat(value));
         found.to_bitmask()
     });
-    let each = u32x8::new([1, 2, 4, 8, 16, 32, 64, 128]);
-    (u32x8::splat(low | high << 4) & each).simd_eq(each)
+    of_bits(low | high << 4)
 }
 
 impl Read {

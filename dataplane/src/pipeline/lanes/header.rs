@@ -1,6 +1,6 @@
 //! The headers that frames leave with, written over those that they came with.
 
-use super::{lanes_of, of_lanes};
+use super::{lanes_of, of_bits};
 use crate::frame::Frame;
 use crate::wire::ethernet;
 use wide::u32x8;
@@ -33,7 +33,7 @@ impl Header {
             let has_room = frames.get_mut(lane).is_some_and(|frame| frame.grow_front(bytes));
             grown |= u32::from(has_room) << lane;
         }
-        of_lanes(|lane| 0_u32.wrapping_sub(grown >> lane & 1))
+        of_bits(grown)
     }
 
     /// Writes the tag, or removes it, and the first 12 octets of the IP header. The MAC addresses

@@ -52,6 +52,13 @@ fn of_lanes(value: impl FnMut(usize) -> u32) -> u32x8 {
     u32x8::new(core::array::from_fn(value))
 }
 
+/// By lane: all ones if the bit of the lane is set.
+#[inline(always)]
+fn of_bits(bits: u32) -> u32x8 {
+    let each = u32x8::new([1, 2, 4, 8, 16, 32, 64, 128]);
+    (u32x8::splat(bits) & each).simd_eq(each)
+}
+
 /// By lane: the lowest octet.
 #[inline(always)]
 fn octet(word: u32x8) -> u32x8 {

@@ -165,7 +165,7 @@ impl Eight {
         let Some((id, tunnel)) = snapshot.tunnels.ending_with_id(from, to) else {
             return same_bits;
         };
-        let is_left = super::of_lanes(|lane| 0_u32.wrapping_sub(same_bits >> lane & 1));
+        let is_left = super::of_bits(same_bits);
         let is_taken =
             is_left & inner.holds & inner.ecn_holds & inner.ttl(tunnel).simd_gt(u32x8::ONE);
         let taken = is_taken.to_bitmask();
