@@ -6,8 +6,8 @@
 //! A load beyond the frame ends the program, and the frame does not match, as in libpcap and in
 //! Linux (S. McCanne, V. Jacobson: "The BSD Packet Filter", 1993).
 
+pub(crate) use super::prefilter::HeaderPair;
 use super::prefilter::Prefilter;
-pub(crate) use super::prefilter::{BEHIND_HEADER, HeaderPair};
 use super::program::{
     Arithmetic, Condition, FilterError, Instruction, Op, Operand, Size, WORDS, check,
 };

@@ -68,7 +68,7 @@ pub(crate) struct HeaderCompare {
 }
 
 /// The word behind the header.
-pub(crate) const BEHIND_HEADER: usize = ipv4::HEADER_BYTES / 4;
+const BEHIND_HEADER: usize = ipv4::HEADER_BYTES / 4;
 
 /// Two compares, so that what they compare with stays in registers; they may be the same.
 pub(crate) type HeaderPair = [HeaderCompare; 2];

@@ -9,8 +9,11 @@ use crate::wire::parse::{Kind, parse};
 use crate::wire::{ethernet, ipv4, ipv6};
 use wide::{u32x8, u64x4};
 
-/// Words of the IP header that are kept.
-pub(super) const WORDS: usize = ipv4::HEADER_BYTES / 4;
+/// Words of an IPv4 header without options.
+pub(super) const HEADER_WORDS: usize = ipv4::HEADER_BYTES / 4;
+
+/// Words that are kept: those of the header, and the one behind it.
+pub(super) const WORDS: usize = HEADER_WORDS + 1;
 
 /// Octets that are read of each frame: Ethernet with a tag, and of IPv6 up to the first one of the
 /// destination. Shorter frames are not taken.
@@ -31,10 +34,9 @@ const fn ethertype(value: u16) -> u32 {
 /// Eight frames, or fewer. All have a VLAN tag or none has; other frames are not taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Eight {
-    /// The first 20 octets of the IP header: all of it, in IPv4.
+    /// The first 24 octets of the IP header: in IPv4 all of it, and the word behind it, where the
+    /// ports of UDP and TCP are.
     pub(super) words: [u32x8; WORDS],
-    /// The word behind an IPv4 header of 20 octets, where the ports of UDP and TCP are.
-    pub(super) behind: u32x8,
     pub(super) is_v6: u32x8,
     pub(super) frame_bytes: u32x8,
     /// What the class follows from; see [`Marking`](super::marking::Marking). [`OTHER`] for a frame
@@ -57,7 +59,6 @@ impl Default for Eight {
         let none = u32x8::ZERO;
         Self {
             words: [none; WORDS],
-            behind: none,
             is_v6: none,
             frame_bytes: none,
             marking: u32x8::splat(OTHER),
@@ -159,8 +160,7 @@ impl Eight {
             marking |= u32x8::splat(1 << TAGGED);
         }
         let eight = Self {
-            words: [first, second, third, source, destination],
-            behind,
+            words: [first, second, third, source, destination, behind],
             is_v6,
             frame_bytes,
             marking,

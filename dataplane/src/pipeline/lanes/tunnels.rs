@@ -6,7 +6,9 @@
 //! come without the outer header. Frames with a VLAN tag, or with IPv6, come out by the generic
 //! path.
 
-use super::eight::{Eight, OTHER, WORDS, are_v4_unicast, checksum_holds, mended, v4_length_holds};
+use super::eight::{
+    Eight, HEADER_WORDS, OTHER, are_v4_unicast, checksum_holds, mended, v4_length_holds,
+};
 use super::header::Header;
 use super::marking::Marking;
 use super::routes::{from_be, look_up};
@@ -155,7 +157,7 @@ impl Eight {
     /// Does that for the frame in `lane`, and for those of the same tunnel in `left`. Returns them
     /// all, whether they were taken or not.
     fn leave_tunnel(&mut self, snapshot: &Snapshot, inner: &Inner, lane: usize, left: u32) -> u32 {
-        let [.., source, destination] = self.words;
+        let [.., source, destination, _] = self.words;
         let of_lane = |word: u32x8| word.to_array()[lane];
         let same = source.simd_eq(u32x8::splat(of_lane(source)))
             & destination.simd_eq(u32x8::splat(of_lane(destination)));
@@ -188,7 +190,7 @@ impl Eight {
 
 /// The inner packets of eight frames, and what of the outer headers matters for them.
 struct Inner {
-    words: [u32x8; WORDS],
+    words: [u32x8; HEADER_WORDS],
     outer_tos: u32x8,
     outer_ttl: u32x8,
     /// By lane: all ones if it is a whole packet of IPv4 that routers forward, and so is the outer.
@@ -251,7 +253,7 @@ impl Inner {
 
     /// The inner headers with this TOS and TTL.
     #[inline(always)]
-    fn with(&self, tos: u32x8, ttl: u32x8) -> [u32x8; WORDS] {
+    fn with(&self, tos: u32x8, ttl: u32x8) -> [u32x8; HEADER_WORDS] {
         let [first, second, third, source, destination] = self.words;
         let octet_1 = u32x8::splat(0xFF00);
         let now: u32x8 = first & !octet_1 | tos << 8;
