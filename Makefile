@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Tests that run only where they are named.
 SLOW_TESTS := pcap docs report e2e
-.PHONY: help setup build demo knot pcbb fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz sonic-corpus compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-capture bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-sonic test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim study
+.PHONY: help setup build demo knot pcbb fleet fabric check privileges test lint unit loom e2e report pcap documents docs pictures references record-pcap fuzz sonic-corpus compare sim-fuzz lldp-fuzz hunt hunt-levels soak bench-line bench-tagger bench-netsim bench-neighbor bench-papers bench-tagger-runtime bench-rule-count bench-scrape bench-before bench-capture bench-fleet bench-fib bench-fpm bench-reconfiguration bench-pause bench-overload bench test-restart test-sonic test-parity test-campaign test-debian13 test-guest package test-package image test-rxe bench-roce bench-congestion bench-collectives bench-htsim study
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -202,6 +202,9 @@ bench-rule-count: build ## throughput and latency of the switch with 0 to 4,096 
 
 bench-scrape: build ## throughput of the switch while its metrics are read 100 times a second: make bench-scrape MINUTES=10
 	@/usr/bin/python3 bench/line/scrape.py --minutes $(or $(MINUTES),10)
+
+bench-before: build ## throughput of the switch beside another version's program: make bench-before BEFORE=PROGRAM
+	@/usr/bin/python3 bench/line/before.py $(BEFORE) --starts $(or $(STARTS),14)
 
 bench-capture: build ## throughput of the switch without a capture, and with a filter that matches one flow of 1,000: make bench-capture MINUTES=10
 	@/usr/bin/python3 bench/line/capture.py --minutes $(or $(MINUTES),10) $(if $(BEFORE),--before $(BEFORE))

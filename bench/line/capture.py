@@ -10,12 +10,12 @@ does to a ratio. The rate is frames for each second that the worker had its core
 
 Then a capture of more than 100,000 frames a second as they leave: no event may be missed.
 
-With --before PROGRAM, a program without captures: both switches are started, on the same core, and stopped and
-continued in turn, a second each. The ratio compares their rates without a capture in two seconds that follow each
-other.
+With --before PROGRAM, a program without captures: its rate and that of this one without a capture are compared as
+`before.py` does.
 
 Prints a table, writes target/bench/capture.json, and exits with 1 if a median is below what it must be, or if an
-event was missed. Usage: capture.py [--minutes M] [--window S] [--core C] [--before PROGRAM]
+event was missed. Usage: capture.py [--minutes M] [--before PROGRAM] [--starts N]
+[--pairs N] [--window S] [--core C] [--program PROGRAM]
 """
 
 import argparse
@@ -31,7 +31,9 @@ import sys
 import time
 
 import bed
-from bed import Bench, Hugepages, ROOT, ctl, sent_frames, start_switch, stop
+import before
+from bed import Bench, Hugepages, ROOT, start_switch, stop
+from before import against, window
 from interference import Threads
 from rounds import Failed
 from scrape import summary
@@ -41,8 +43,6 @@ MUSTS = {"address": 0.95, "port": 0.95, "sampled": None, "before": 0.995}
 # Flow 500 of each port.
 FILTERS = {"address": "dst host 40.1.244.1 or dst host 20.1.244.1", "port": "udp src port 49652"}
 KINDS = ("quiet", "again", "sampled", *FILTERS)
-# The window of a switch that takes turns with another one: the machine's speed changes in seconds.
-TURN_S = 1.0
 # Nobody listens there: what a collector does is not the question.
 SFLOW = """
 [sflow]
@@ -74,15 +74,6 @@ class Capture:
         if not found:
             raise Failed(f"the capture ended with: {line}")
         return int(found[1]), int(found[2] or 0)
-
-
-def window(bench: Bench, threads: Threads) -> tuple[float, float]:
-    """Millions of frames a second of its core, and the seconds of the window."""
-    time.sleep(0.2)
-    first, begin, before = ctl(bench), time.monotonic(), threads.counts()
-    time.sleep(bench.options.window)
-    last, end, meanwhile = ctl(bench), time.monotonic(), threads.since(before)
-    return (sent_frames(last) - sent_frames(first)) / 1e6 / meanwhile.on_core_s, end - begin
 
 
 def sampled(bench: Bench, threads: Threads) -> float:
@@ -144,51 +135,6 @@ def one_switch(bench: Bench) -> tuple[list[dict], dict, dict]:
     return rounds, events, many
 
 
-class Turns:
-    """A switch that runs only while it is measured, so that another one can have the same core."""
-
-    def __init__(self, options, program: pathlib.Path):
-        self.program = bed.KNOTLESS = program
-        self.bench = Bench(argparse.Namespace(**{**vars(options), "window": TURN_S}))
-        self.process = start_switch(self.bench, self.bench.devices("infinite_rx=1"))
-        self.threads = Threads(self.process.pid, [("worker-0",)], [options.core])
-        self.process.send_signal(signal.SIGSTOP)
-
-    def rate(self) -> float:
-        bed.KNOTLESS = self.program
-        self.process.send_signal(signal.SIGCONT)
-        try:
-            return window(self.bench, self.threads)[0]
-        finally:
-            self.process.send_signal(signal.SIGSTOP)
-
-    def close(self):
-        self.process.send_signal(signal.SIGCONT)
-        stop(self.process)
-        self.bench.close()
-
-
-def against(options, before: pathlib.Path) -> list[float]:
-    """Of each pair of windows: the rate of this program to that of the one before."""
-    ours, ratios, pair = bed.KNOTLESS, [], []
-    end = time.monotonic() + options.minutes * 60
-    try:
-        pair = [Turns(options, ours)]
-        pair.append(Turns(options, before))
-        while time.monotonic() < end or len(ratios) < 6:
-            # Each is first as often as the other.
-            order = pair if len(ratios) % 2 else pair[::-1]
-            rates = {turns: turns.rate() for turns in order}
-            ratios.append(rates[pair[0]] / rates[pair[1]])
-            if len(ratios) % 25 == 0:
-                print(f"{len(ratios)} pairs: {statistics.median(ratios):.4f}", flush=True)
-    finally:
-        for turns in pair:
-            turns.close()
-        bed.KNOTLESS = ours
-    return ratios
-
-
 def judge(medians: dict, many: dict, events: dict) -> list[str]:
     """What is wrong, a line each."""
     wrong = [f"the median of {kind} is {medians[kind]:.4f}, must be {least} or more"
@@ -205,7 +151,7 @@ def run(bench: Bench) -> bool:
     rounds, events, many = one_switch(bench)
     ratios = {kind: [of[kind] / of["quiet"] for of in rounds] for kind in KINDS[1:]}
     if bench.options.before:
-        ratios["before"] = against(bench.options, bench.options.before.resolve())
+        ratios["before"] = against(bench.options, bed.KNOTLESS, bench.options.before.resolve())
     medians = {kind: statistics.median(of) for kind, of in ratios.items()}
     wrong = judge(medians, many, events)
     print(f"\n{'ratio':12}{'median':>9}{'quartiles':>18}{'range':>18}")
@@ -229,10 +175,8 @@ def run(bench: Bench) -> bool:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--window", type=float, default=0.3, help="seconds of a window")
-    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--before", type=pathlib.Path, help="a program without captures")
-    parser.add_argument("--program", type=pathlib.Path, default=bed.KNOTLESS)
+    before.add_options(parser)
     options = parser.parse_args()
     bed.KNOTLESS = options.program.resolve()
     bench = Bench(argparse.Namespace(**vars(options), frames="64"))

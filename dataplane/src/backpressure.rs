@@ -111,7 +111,6 @@ impl<D: Device, V: Driver> Core<D, V> {
         if self.accounting.is_observed() {
             self.receive_captured(snapshot, arrival, false);
         } else {
-            self.rx.iter().for_each(Frame::prefetch);
             self.receive_burst(snapshot, arrival);
         }
         self.deferred[slot].len() < before

@@ -44,7 +44,7 @@ pub trait Device {
     }
 
     /// Appends received frames of `port` to `into`: as many as are there and fit, at most
-    /// `frames_max`.
+    /// `frames_max`. Their headers should be in the cache, or on the way to it.
     fn rx_burst(&mut self, port: PortId, frames_max: usize, into: &mut Burst<Self::Frame>);
 
     /// Bytes that `port` accepts now, so that at most the port's cap is queued in the device, where

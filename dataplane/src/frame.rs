@@ -21,9 +21,6 @@ pub trait Frame: Sized + Debug {
     /// Removes `bytes` from the front. Returns false, and changes nothing, if the first segment is
     /// shorter.
     fn shrink_front(&mut self, bytes: usize) -> bool;
-    /// Prefetches the start of the headers. The default does nothing.
-    #[inline(always)]
-    fn prefetch(&self) {}
     /// Prefetches the metadata that the device keeps for the frame, and that another core used
     /// last. The default does nothing.
     #[inline(always)]

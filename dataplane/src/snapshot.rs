@@ -21,7 +21,6 @@ use alloc::vec::Vec;
 
 /// How a port forwards.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one a port, and the packet path reads it in place")]
 pub enum PortMode {
     /// Routed, by IP address. With a VLAN, frames carry that tag.
     Routed {
@@ -29,7 +28,7 @@ pub enum PortMode {
         vlan: Option<Vid>,
     },
     /// Bridged, by MAC address.
-    Bridged(VlanPort),
+    Bridged(Box<VlanPort>),
 }
 
 /// One port's part of a snapshot.
@@ -97,14 +96,14 @@ pub struct PortTables {
     pub(crate) fast_path: FastPathPort,
     /// The destination MAC address of frames to be routed.
     pub mac: MacAddress,
-    /// Routed or bridged.
-    pub mode: Box<PortMode>,
-    /// Maps markings to classes.
-    pub classifier: Box<Classifier>,
     /// Whether the port drops frames whose source belongs to another port.
     pub(crate) checks_source: bool,
     /// Whether the host has a TAP for the port.
     pub(crate) has_tap: bool,
+    /// Routed or bridged.
+    pub mode: PortMode,
+    /// Maps markings to classes.
+    pub classifier: Box<Classifier>,
 }
 
 const _: () = assert!(size_of::<PortTables>() == 64, "a port has one cache line of tables");
@@ -153,7 +152,7 @@ impl PortTables {
         };
         Self {
             mac: port.mac,
-            mode: Box::new(port.mode.clone()),
+            mode: port.mode.clone(),
             classifier: Box::new(classifier),
             fast_path,
             checks_source: port.checks_source,
@@ -180,7 +179,7 @@ impl Snapshot {
         }
         let ids = (0..).filter_map(PortId::from_index);
         let bridged = ids.zip(ports).filter_map(|(id, port)| match &port.mode {
-            PortMode::Bridged(vlan_port) => Some((id, vlan_port)),
+            PortMode::Bridged(vlan_port) => Some((id, &**vlan_port)),
             PortMode::Routed { .. } => None,
         });
         Self {

@@ -75,7 +75,7 @@ fn rig(shape: Shape) -> Rig {
         vlan_port(Some(30), &[20]),
     ];
     for (port, form) in builder.forwarding.iter_mut().zip(forms) {
-        port.mode = PortMode::Bridged(form);
+        port.mode = PortMode::Bridged(Box::new(form));
         port.trust.trusted = shape.trusted;
         port.trust.by = shape.by;
     }
@@ -258,7 +258,7 @@ fn burst() -> impl Strategy<Value = (u8, bool, Vec<Sent>)> {
 
 /// Port 3 leaves its VLAN; its stations are still in the MAC table.
 fn leave_vlan(rig: &mut Rig) {
-    rig.builder.forwarding[2].mode = PortMode::Bridged(vlan_port(Some(40), &[]));
+    rig.builder.forwarding[2].mode = PortMode::Bridged(Box::new(vlan_port(Some(40), &[])));
     let snapshot = Arc::new(rig.builder.snapshot(1));
     rig.command(|| Command::Install(Arc::clone(&snapshot)));
     rig.settle();

@@ -141,7 +141,8 @@ fn forwarding(tables: &mut Tables, port: &PortConfig, name: &str) {
                 tables.entry("INTERFACE", &format!("{name}|{address}"));
             }
         }
-        PortMode::Bridged(VlanPort { native, tagged }) => {
+        PortMode::Bridged(vlans) => {
+            let VlanPort { native, tagged } = &**vlans;
             for vid in (1..=4_094).filter_map(Vid::new) {
                 let is_native = *native == Some(vid);
                 if !is_native && !tagged.contains(vid) {

@@ -31,7 +31,10 @@ impl PortReader<'_> {
             ),
             (Some(_), None) => match span(&table.native) {
                 Some(span) => self.wrong(span, "`native` belongs to a trunk; give it `vlans`"),
-                None => Ok(PortMode::Bridged(VlanPort { native: vlan, tagged: VidSet::EMPTY })),
+                None => Ok(PortMode::Bridged(Box::new(VlanPort {
+                    native: vlan,
+                    tagged: VidSet::EMPTY,
+                }))),
             },
             (None, Some(field)) => {
                 let native = table.native.as_ref().map(|field| field.get_ref().0);
@@ -40,7 +43,7 @@ impl PortReader<'_> {
                     return self
                         .wrong(field.span(), "a trunk needs VLANs, such as [10, \"100-199\"]");
                 }
-                Ok(PortMode::Bridged(VlanPort { native, tagged }))
+                Ok(PortMode::Bridged(Box::new(VlanPort { native, tagged })))
             }
             // Its addresses are those of its TAP, or it has none but the link-local one.
             (None, None) if self.has_tap(table) && table.native.is_none() => {

@@ -213,10 +213,14 @@ impl Buffer {
     pub(crate) fn headroom_left_bytes(&self, port: PortId, bits: u8) -> u32 {
         let first = port.index() * PRIORITIES;
         let viqs = &self.viqs[first..first + PRIORITIES];
-        Priority::in_bits(bits)
-            .map(|priority| viqs[priority.index()].headroom_left_bytes(&self.pool))
-            .min()
-            .unwrap_or(u32::MAX)
+        // Every burst asks. A loop stays in its caller, where a chain of iterators is a call.
+        let (mut left, mut least_bytes) = (bits, self.pool.headroom_free_bytes());
+        while left != 0 {
+            let priority = left.trailing_zeros() as usize % PRIORITIES;
+            left &= left - 1;
+            least_bytes = least_bytes.min(viqs[priority].own_headroom_left_bytes());
+        }
+        least_bytes
     }
 
     /// Bytes, headroom included, that can always be admitted at `port`, to whichever of its VIQs in

@@ -49,6 +49,12 @@ impl Pool {
         self.headroom.size_bytes != u64::MAX
     }
 
+    /// Free bytes of headroom that lossless VIQs share; `u32::MAX` if each has its own.
+    #[inline(always)]
+    pub(super) fn headroom_free_bytes(&self) -> u32 {
+        u32::try_from(self.headroom.free_bytes()).unwrap_or(u32::MAX)
+    }
+
     /// Free bytes for lossless VIQs of `priority`.
     #[inline(always)]
     pub(super) fn free_bytes(&self, priority: Priority) -> u64 {

@@ -84,9 +84,14 @@ impl Viq {
     /// Free bytes of headroom, as far as `pool` has them; 0 for a lossy VIQ, which has none.
     #[inline(always)]
     pub(super) fn headroom_left_bytes(&self, pool: &Pool) -> u32 {
+        self.own_headroom_left_bytes().min(pool.headroom_free_bytes())
+    }
+
+    /// The same, whatever the pool has.
+    #[inline(always)]
+    pub(super) fn own_headroom_left_bytes(&self) -> u32 {
         let headroom_bytes = self.settings.as_ref().map_or(0, |settings| settings.headroom_bytes);
-        let free_bytes = u32::try_from(pool.headroom.free_bytes()).unwrap_or(u32::MAX);
-        headroom_bytes.saturating_sub(self.all_headroom_bytes()).min(free_bytes)
+        headroom_bytes.saturating_sub(self.all_headroom_bytes())
     }
 
     /// Bytes that can always be admitted at this VIQ's port, to whichever of the port's VIQs,
@@ -202,16 +207,20 @@ impl Viq {
             || self.all_headroom_bytes() != 0 && self.admit_headroom(cost_bytes, pool)
     }
 
-    /// Charges `frames` frames of `cost_bytes` each, one by one. Returns false and charges nothing
-    /// if not all of them can be admitted.
+    /// Charges `frames` frames of `cost_bytes` each, as if one by one. Returns false and charges
+    /// nothing if not all of them can be admitted.
     #[inline]
     pub(super) fn admit_equal(&mut self, frames: u32, cost_bytes: u32, pool: &mut Pool) -> bool {
-        let admitted = (0..frames).take_while(|_| self.admit(cost_bytes, pool).is_ok());
-        let admitted = u32::try_from(admitted.count()).unwrap_or(frames);
-        if admitted != frames {
-            self.release(admitted * cost_bytes, pool);
+        let mut left = frames;
+        while left > 0 && self.all_headroom_bytes() == 0 && self.admit(cost_bytes, pool).is_ok() {
+            left -= 1;
         }
-        admitted == frames
+        // Once headroom is in use, all that follow are charged to headroom.
+        let is_admitted = left == 0 || self.admit_headroom(left * cost_bytes, pool);
+        if !is_admitted {
+            self.release((frames - left) * cost_bytes, pool);
+        }
+        is_admitted
     }
 
     #[inline]

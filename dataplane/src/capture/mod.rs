@@ -222,9 +222,9 @@ impl Capture {
         meta.mark() == self.mark
     }
 
-    /// Marks the metadata of a frame that is captured.
-    pub(crate) fn mark(&self, meta: &mut FrameMeta) {
-        meta.set_mark(self.mark);
+    /// The mark of the metadata of a frame that is captured.
+    pub(crate) const fn own_mark(&self) -> u8 {
+        self.mark
     }
 
     /// Keeps a record of the arrival of the frame with index `at` of its burst until it is known

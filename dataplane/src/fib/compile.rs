@@ -6,9 +6,7 @@
 
 use super::Leaf;
 use super::storage::Storage;
-use super::trie::{Entry, Guard, Key, Trie};
-use alloc::boxed::Box;
-use alloc::vec;
+use super::trie::{Entry, Guard, Key, Root, Trie};
 use alloc::vec::Vec;
 
 /// What the builder weighs memory and time by; every shape gives the same answers.
@@ -67,15 +65,9 @@ impl<K: Key> Trie<K> {
     pub(super) fn of_sorted(list: &[Prefix<K>], shape: Shape) -> Self {
         let mut storage = Storage::default();
         let builder = Builder { shape, storage: &mut storage };
-        let (root, with_root) = builder.root(list);
+        let root = builder.root(list);
         let (nodes, guards) = storage.into_boxes();
-        Self {
-            root,
-            root_shift: if with_root { 0 } else { 16 },
-            first_shift: byte_shift::<K>(if with_root { 2 } else { 0 }),
-            nodes,
-            guards,
-        }
+        Self { first_shift: byte_shift::<K>(root.bytes()), root, nodes, guards }
     }
 }
 
@@ -86,21 +78,18 @@ pub(super) struct Builder<'a, K> {
 }
 
 impl<K: Key> Builder<'_, K> {
-    /// The root of a trie, and whether it is one for the first 16 bits.
-    fn root(mut self, list: &[Prefix<K>]) -> (Box<[Entry]>, bool) {
+    fn root(mut self, list: &[Prefix<K>]) -> Root {
         let (default, list) = match list.split_first() {
             Some((first, rest)) if first.len == 0 => (first.leaf, rest),
             _ => (Leaf::NO_ROUTE, list),
         };
-        let with_root = list.len() >= self.shape.root_prefixes_min;
-        let root: Box<[Entry]> = if with_root {
-            let mut slots = vec![Entry::leaf(default); 1 << 16].into_boxed_slice();
-            self.fill(&mut slots, 2, list, K::top16);
-            slots
-        } else {
-            Box::new([self.entry(list, 0, default)])
-        };
-        (root, with_root)
+        if list.len() < self.shape.root_prefixes_min {
+            return Root::One([self.entry(list, 0, default)]);
+        }
+        let mut root = Root::each(Entry::leaf(default));
+        let depth = root.bytes();
+        self.fill(root.entries_mut(), depth, list, K::top16);
+        root
     }
 
     /// The entry for keys whose first `depth` bytes are resolved: `list` holds the prefixes that
@@ -334,7 +323,7 @@ mod tests {
             })
             .collect();
         let trie = Trie::compile(&mut list.clone());
-        assert_eq!(trie.root.len(), 1 << 16);
+        assert_eq!(trie.root.entries().len(), 1 << 16);
         for prefix in list.iter().step_by(7) {
             for key in ends_v4(prefix) {
                 assert_eq!(trie.lookup(key), linear(&list, key), "{key:x}");

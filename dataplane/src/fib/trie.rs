@@ -14,6 +14,7 @@
 
 use super::Leaf;
 use alloc::boxed::Box;
+use alloc::vec;
 use core::fmt::Debug;
 
 /// An address as an integer, most significant bit first on the wire: `u32` or `u128`.
@@ -170,12 +171,58 @@ impl<K: Key> Guard<K> {
     }
 }
 
+/// Slots of a root for the first 16 bits.
+const ROOT_SLOTS: usize = 1 << 16;
+
+/// Where walks begin: for all keys at the same entry, or by their first 16 bits, in a large table.
+#[derive(Clone, Debug)]
+pub(super) enum Root {
+    One([Entry; 1]),
+    Each(Box<[Entry; ROOT_SLOTS]>),
+}
+
+impl Root {
+    /// By the first 16 bits, all with this entry.
+    pub(super) fn each(entry: Entry) -> Self {
+        let slots = vec![entry; ROOT_SLOTS].into_boxed_slice();
+        Self::Each(slots.try_into().expect("as many"))
+    }
+
+    /// Bytes of a key that it resolves.
+    pub(super) const fn bytes(&self) -> u8 {
+        match self {
+            Self::One(_) => 0,
+            Self::Each(_) => 2,
+        }
+    }
+
+    #[inline(always)]
+    fn of<K: Key>(&self, key: K) -> Entry {
+        match self {
+            Self::One([entry]) => *entry,
+            Self::Each(slots) => slots[key.top16() % ROOT_SLOTS],
+        }
+    }
+
+    pub(super) const fn entries(&self) -> &[Entry] {
+        match self {
+            Self::One(entry) => entry,
+            Self::Each(slots) => &**slots,
+        }
+    }
+
+    pub(super) const fn entries_mut(&mut self) -> &mut [Entry] {
+        match self {
+            Self::One(entry) => entry,
+            Self::Each(slots) => &mut **slots,
+        }
+    }
+}
+
 /// An immutable table of prefixes.
 #[derive(Clone, Debug)]
 pub struct Trie<K> {
-    pub(super) root: Box<[Entry]>,
-    /// What turns the first 16 bits into an index of `root`: 0, or 16 if `root` has one entry.
-    pub(crate) root_shift: u32,
+    pub(super) root: Root,
     /// Bits below the byte that indexes a node right under the root.
     pub(crate) first_shift: u8,
     pub(super) nodes: Box<[Entry]>,
@@ -189,7 +236,7 @@ impl<K: Key> Trie<K> {
         // Every index below is in range by construction; `get` keeps even a slip in that from
         // ending the switch, at the price of a compare that is never taken.
         let nowhere = Entry::leaf(Leaf::NO_ROUTE);
-        let mut entry = *self.root.get(key.top16() >> self.root_shift).unwrap_or(&nowhere);
+        let mut entry = self.root.of(key);
         let mut shift = self.first_shift;
         loop {
             if let Some(leaf) = entry.as_leaf() {
@@ -211,16 +258,19 @@ impl<K: Key> Trie<K> {
         }
     }
 
-    /// The bits of the entry at this index of the root.
+    /// The bits of the root's entries for keys whose first words are these.
     #[inline(always)]
-    pub(crate) fn root_bits(&self, at: u32) -> u32 {
-        self.root.get(at as usize).map_or(Leaf::NO_ROUTE.bits(), |entry| entry.0)
+    pub(crate) fn root_bits(&self, words: [u32; 8]) -> [u32; 8] {
+        match &self.root {
+            Root::One([entry]) => [entry.0; 8],
+            Root::Each(slots) => words.map(|word| slots[(word >> 16) as usize].0),
+        }
     }
 
     /// The bits of the entry at this index of all nodes' entries.
     #[inline(always)]
-    pub(crate) fn node_bits(&self, at: u32) -> u32 {
-        self.nodes.get(at as usize).map_or(Leaf::NO_ROUTE.bits(), |entry| entry.0)
+    pub(crate) fn node_bits(&self, at: u32) -> Option<u32> {
+        self.nodes.get(at as usize).map(|entry| entry.0)
     }
 
     /// The guard that an entry with these bits leads to.
@@ -231,7 +281,7 @@ impl<K: Key> Trie<K> {
 
     /// Bytes of memory behind the table.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.root) + size_of_val(&*self.nodes) + size_of_val(&*self.guards)
+        size_of_val(self.root.entries()) + size_of_val(&*self.nodes) + size_of_val(&*self.guards)
     }
 }
 

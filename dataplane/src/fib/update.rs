@@ -10,11 +10,6 @@ use super::trie::{Entry, Key, Trie};
 use alloc::vec::Vec;
 use core::mem::take;
 
-/// Slots of a root for the first 16 bits.
-const ROOT_SLOTS: usize = 1 << 16;
-/// Bytes of a key that such a root resolves.
-const ROOT_BYTES: u8 = 2;
-
 /// An entry of the trie that is the only way to what is below.
 #[derive(Clone, Copy)]
 enum Place {
@@ -53,7 +48,8 @@ impl<K: Key> Trie<K> {
         (address, len): (K, u8),
         shape: Shape,
     ) {
-        let has_root = self.root.len() == ROOT_SLOTS;
+        let root_bytes = self.root.bytes();
+        let has_root = root_bytes > 0;
         // A table at the limit does not change its shape with every route.
         let is_small = prefixes.len() < shape.root_prefixes_min / 2;
         let is_large = prefixes.len() > shape.root_prefixes_min;
@@ -62,17 +58,17 @@ impl<K: Key> Trie<K> {
         }
         let boxes = (take(&mut self.nodes), take(&mut self.guards));
         let mut storage = Storage::of_boxes(boxes, take(free));
-        let root_bytes = if has_root { ROOT_BYTES } else { 0 };
-        let target = find(&self.root, root_bytes, &storage, prefixes, (address, len), shape);
+        let root = self.root.entries_mut();
+        let target = find(root, root_bytes, &storage, prefixes, (address, len), shape);
         match target {
             Target::Root => {
                 let first = address.top16();
-                let slots = first..first + (1 << (ROOT_BYTES * 8 - len));
-                self.root[slots.clone()].iter().for_each(|entry| storage.free(*entry));
-                self.root[slots].fill(Entry::leaf(prefixes.covering(address, len)));
+                let slots = first..first + (1 << (root_bytes * 8 - len));
+                root[slots.clone()].iter().for_each(|entry| storage.free(*entry));
+                root[slots].fill(Entry::leaf(prefixes.covering(address, len)));
                 let list: Vec<_> = prefixes.inside(address, len).collect();
                 let mut builder = Builder { shape, storage: &mut storage };
-                builder.fill(&mut self.root, ROOT_BYTES, &list, K::top16);
+                builder.fill(root, root_bytes, &list, K::top16);
             }
             Target::Node(node, depth) => {
                 let shift = byte_shift::<K>(depth);
@@ -90,7 +86,7 @@ impl<K: Key> Trie<K> {
             Target::Slot(place, depth) => {
                 let (base, base_len) = (address.truncated(depth * 8), depth * 8);
                 let old = match place {
-                    Place::Root(at) => self.root[at],
+                    Place::Root(at) => root[at],
                     Place::Node(node, at) => storage.node(node)[at],
                 };
                 storage.free(old);
@@ -99,7 +95,7 @@ impl<K: Key> Trie<K> {
                 let mut builder = Builder { shape, storage: &mut storage };
                 let new = builder.entry(&list, depth, pushed);
                 match place {
-                    Place::Root(at) => self.root[at] = new,
+                    Place::Root(at) => root[at] = new,
                     Place::Node(node, at) => storage.node_mut(node)[at] = new,
                 }
             }

@@ -137,7 +137,7 @@ impl<F: Frame> HandoffTx<F> {
     /// `None` if the frames must be queued, because the ring is full or other frames are queued
     /// already.
     #[inline(always)]
-    pub(crate) fn open(&mut self, run: Run) -> Option<(u8, u8)> {
+    pub(crate) fn open(&mut self, run: Run) -> Option<(u16, u8)> {
         let owner = *self.owner_of.get(usize::from(run.meta.out))?;
         let peer = self.peers.get_mut(owner.index())?;
         // The first run of a burst needs room on the ring for the whole burst.
@@ -147,12 +147,12 @@ impl<F: Frame> HandoffTx<F> {
         #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 runs at the most")]
         let run_index = peer.runs.len() as u8;
         peer.runs.push(run);
-        Some((owner.0, run_index))
+        Some((u16::from(owner.0), run_index))
     }
 
     /// Adds a frame of the run with `run_index` to the burst for `worker`.
     #[inline(always)]
-    pub(crate) fn add(&mut self, worker: u8, frame: F, run_index: u8) {
+    pub(crate) fn add(&mut self, worker: u16, frame: F, run_index: u8) {
         if let Some(peer) = self.peers.get_mut(usize::from(worker)) {
             peer.frames.push((frame, run_index));
         }

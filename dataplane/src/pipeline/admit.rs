@@ -14,13 +14,14 @@ use crate::queue::veq::{FrameMeta, low_32_bits};
 use crate::time::Instant;
 use crate::worker::Core;
 
-/// Where the frames of one outcome group go.
+/// Where the frames of one outcome group go. The numbers in front have one size, so that it is
+/// copied as it was written: a copy in other pieces has to wait for the writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Disposition {
     /// To the transmit batch of the port at this slot, as the run with this index.
     Batch(u16, u8),
     /// To this other worker, as the run with this index of the burst that is handed off.
-    Handoff(u8, u8),
+    Handoff(u16, u8),
     /// To a queue of the port at this slot, which takes all of them; with the metadata of each
     /// frame but its length.
     Queue(u16, FrameMeta),
@@ -63,7 +64,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         self.mark_headroom(outcome.viq(), slot);
         let mut meta = meta_of(outcome, 0, self.accounting.now);
         if outcome.is_followed() {
-            self.mark_followed(&mut meta);
+            meta.set_mark(self.capture_mark());
         }
         let run = Run { meta, sums: group.sums };
         if let Some(out_slot) = self.handoff_tx.egress_slot(outcome.out()) {

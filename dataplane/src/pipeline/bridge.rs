@@ -144,7 +144,7 @@ pub(crate) fn finish<F: Frame>(
 ) -> FrameOutcome {
     let rx_bytes = length_bytes(frame);
     let ends = |reason| FrameOutcome::ends(Verdict::Drop(reason), Some(class.priority()), rx_bytes);
-    let Some(PortMode::Bridged(form)) = snapshot.ports.get(out.index()).map(|port| &*port.mode)
+    let Some(PortMode::Bridged(form)) = snapshot.ports.get(out.index()).map(|port| &port.mode)
     else {
         // The MAC table still has an entry for a port that has become a routed port.
         return ends(DropReason::VlanNotAllowed);

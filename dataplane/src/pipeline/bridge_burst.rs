@@ -108,7 +108,12 @@ impl<D: Device, V: Driver> Core<D, V> {
                 progress.destinations.extend(ports.chain(other));
                 break;
             }
-            let taken = pairs.take::<_, true>(from, eight, frames, outcomes, groups);
+            let whole = (frames.first_chunk_mut::<LANES>(), groups.first_chunk_mut::<LANES>());
+            let taken = if let (Some(frames), Some(groups)) = whole {
+                pairs.take::<_, true>(from, eight, frames, outcomes, groups)
+            } else {
+                pairs.take_rest::<_, true>(from, eight, frames, outcomes, groups)
+            };
             for lane in lanes_of(ALL & !taken).take_while(|&lane| lane < known) {
                 let Some(Target { out, vid }) = eight.targets(known).nth(lane) else { continue };
                 let frame = &mut frames[lane];

@@ -43,11 +43,10 @@ impl<D: Device, V: Driver> Core<D, V> {
             self.accounting.driver.probe().received(self.rx.len());
         }
         let port = self.inputs[arrival.slot].port;
-        self.rx.iter().for_each(Frame::prefetch);
         // A frame that had to wait for room has had its chance.
         let sampling = self.accounting.sampling.as_deref_mut().filter(|_| is_first);
         let sampled = sampling.map_or(0, |sampling| sampling.arrive(port, self.rx.len()));
-        let mode = snapshot.ports.get(port.index()).map(|tables| &*tables.mode);
+        let mode = snapshot.ports.get(port.index()).map(|tables| &tables.mode);
         let takes_fast_path = self.rx.len() > 1
             && self.ports[arrival.slot].up
             && matches!(mode, Some(PortMode::Routed { .. }));
@@ -249,7 +248,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if in_hand.followers.capture
             && let Some(capture) = self.accounting.capturing()
         {
-            capture.mark(meta);
+            meta.set_mark(capture.own_mark());
         }
     }
 

@@ -65,12 +65,16 @@ impl<D: Device, V: Driver> Core<D, V> {
             return port.flush_if_full(&mut self.device, &mut self.accounting);
         }
         if let Some((out_slot, priority)) = only_queue(going()) {
-            let queued = self.rx.drain(..).zip(group_of).map(|(frame, group)| {
-                match dispositions.get(usize::from(group)) {
-                    Some(Disposition::Queue(_, meta)) => meta.queued(frame),
-                    _ => FrameMeta::NONE.queued(frame),
-                }
-            });
+            // By group, so that a frame's is copied without a question.
+            let metas: ArrayVec<FrameMeta, BURST_MAX> = dispositions
+                .iter()
+                .map(|disposition| match disposition {
+                    Disposition::Queue(_, meta) => *meta,
+                    _ => FrameMeta::NONE,
+                })
+                .collect();
+            let frames = self.rx.drain(..).zip(group_of);
+            let queued = frames.map(|(frame, group)| metas[usize::from(group)].queued(frame));
             return self.ports[out_slot].enqueue_burst(priority, queued, &mut self.accounting);
         }
         let frames = core::mem::take(&mut self.rx);

@@ -16,7 +16,6 @@ use crate::pipeline::arrival::Arrival;
 use crate::pipeline::captured::is_forwarded;
 use crate::pipeline::lanes::LANES;
 use crate::pipeline::outcome::Outcome;
-use crate::queue::veq::FrameMeta;
 use crate::snapshot::Snapshot;
 use crate::worker::Core;
 
@@ -82,12 +81,10 @@ impl<D: Device, V: Driver> Core<D, V> {
         });
     }
 
-    /// Marks the metadata of a group of followed frames.
+    /// The mark of frames that the capture follows; 0 without a capture.
     #[inline(never)]
-    pub(super) fn mark_followed(&mut self, meta: &mut FrameMeta) {
-        if let Some(capture) = self.accounting.capturing() {
-            capture.mark(meta);
-        }
+    pub(super) fn capture_mark(&mut self) -> u8 {
+        self.accounting.capturing().map_or(0, |capture| capture.own_mark())
     }
 
     /// Calls `go` for a frame with this outcome, which is in hand meanwhile if it is followed.

@@ -34,12 +34,11 @@ impl<D: Device, V: Driver> Core<D, V> {
         {
             return self.receive_one(snapshot, frame, arrival);
         }
-        self.rx.iter().for_each(Frame::prefetch);
         self.receive_burst(snapshot, arrival);
     }
 
-    /// [`Self::receive`] for frames whose arrival is already counted and whose headers are
-    /// prefetched, without the fast path for a single frame.
+    /// [`Self::receive`] for frames whose arrival is already counted, without the fast path for a
+    /// single frame.
     #[inline]
     pub(crate) fn receive_burst(&mut self, snapshot: &Snapshot, arrival: Arrival) {
         let input = self.inputs[arrival.slot].port;
@@ -50,7 +49,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         if !self.ports[arrival.slot].up {
             return self.drop_all(Some(tables), arrival);
         }
-        match &*tables.mode {
+        match &tables.mode {
             PortMode::Routed { vlan } => self.route(snapshot, tables, *vlan, arrival),
             PortMode::Bridged(vlan_port) => {
                 self.bridge(BridgedFrom { snapshot, tables, vlan_port, arrival });
@@ -112,7 +111,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let input = self.inputs[slot];
         let port = &mut self.ports[slot];
         let routed = match snapshot.ports.get(input.port.index()) {
-            Some(tables) if port.up => match *tables.mode {
+            Some(tables) if port.up => match tables.mode {
                 PortMode::Routed { vlan } => Some((tables, vlan)),
                 PortMode::Bridged(_) => None,
             },

@@ -60,9 +60,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let frame_bytes_max = self.ports[arrival.slot].frame_bytes_max;
         let Self { rx, lanes, outcomes, .. } = self;
         let LaneState { eights, pairs, .. } = &mut **lanes;
-        for (frames, eight) in rx.chunks(LANES).zip(eights.iter_mut()) {
-            eight.look_up(&snapshot.fib, frames);
-        }
+        Eight::look_up_burst(eights, &snapshot.fib, rx);
         if !snapshot.tunnels.is_empty() {
             for (frames, eight) in rx.chunks(LANES).zip(eights.iter_mut()) {
                 eight.pass_tunnels(snapshot, &tables.fast_path, frames);
@@ -88,7 +86,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             }
         }
         if let Some(eight) = eights_of_rest.first().filter(|_| !rest.is_empty()) {
-            let taken = pairs.route_rest(from, eight, rest, outcomes, groups_of_rest);
+            let taken = pairs.take_rest::<_, false>(from, eight, rest, outcomes, groups_of_rest);
             for (lane, (frame, group)) in rest.iter_mut().zip(groups_of_rest).enumerate() {
                 if taken >> lane & 1 == 0 {
                     *group = outcomes.add(&generic_path(frame));

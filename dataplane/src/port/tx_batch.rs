@@ -102,8 +102,8 @@ impl<F: Frame> TxBatch<F> {
         let mut number = self.open(Run { meta: first.meta, sums });
         let start = self.frames.len();
         let Self { frames, run_of, runs } = self;
-        for (place, run) in places.iter_mut().zip(&mut run_of[start..]) {
-            let Some(QueuedFrame { mut frame, meta }) = place.take() else { break };
+        let taken = places.iter_mut().zip(&mut run_of[start..]).map_while(|(place, run)| {
+            let QueuedFrame { mut frame, meta } = place.take()?;
             look(&mut frame, &meta);
             if meta.run_key() != key {
                 runs[usize::from(number)].sums.add(core::mem::take(&mut sums));
@@ -112,8 +112,10 @@ impl<F: Frame> TxBatch<F> {
             }
             sums.add(FrameSums::of_one(meta.bytes, cell_bytes));
             *run = number;
-            frames.push(frame);
-        }
+            Some(frame)
+        });
+        // Not one by one: each push would wait for the length that the one before it wrote.
+        frames.extend(taken);
         self.runs[usize::from(number)].sums.add(sums);
     }
 

@@ -18,21 +18,23 @@ const CHUNK_END: u8 = 8;
 /// The chunk index that means "none".
 const NONE: u32 = u32::MAX;
 
-/// Metadata of a queued frame. Everything else is in the frame.
+/// Metadata of a queued frame. Everything else is in the frame. The fields of
+/// [`Self::run_key`] are together, in the order of their bits, so that it is one load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct FrameMeta {
+    /// Offset of the IP header, which ECN marks; 0 if there is none.
+    pub l3: u8,
+    /// Egress priority; above its three bits, a mark if a capture follows the frame.
+    pub priority: u8,
     /// The virtual ingress queue (VIQ) that the frame is charged to.
     pub viq: ViqId,
-    /// Length in bytes at egress.
-    pub bytes: u16,
     /// Low 32 bits of the arrival time in nanoseconds.
     pub arrived_ns: u32,
     /// Index of the egress port.
     pub out: u16,
-    /// Egress priority; above its three bits, a mark if a capture follows the frame.
-    pub priority: u8,
-    /// Offset of the IP header, which ECN marks; 0 if there is none.
-    pub l3: u8,
+    /// Length in bytes at egress.
+    pub bytes: u16,
 }
 
 impl FrameMeta {
@@ -79,7 +81,7 @@ impl FrameMeta {
     #[inline(always)]
     pub(crate) const fn run_key(&self) -> u64 {
         (self.arrived_ns as u64) << 32
-            | (self.viq.index() as u64) << 16
+            | (self.viq.bits() as u64) << 16
             | (self.priority as u64) << 8
             | self.l3 as u64
     }
@@ -183,7 +185,7 @@ impl Fifo {
     }
 
     /// Adds a frame at the end. Returns it if the frame pool is used up, which its size rules out.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_back<F: Frame>(
         &mut self,
         frame_pool: &mut FramePool<F>,
@@ -205,10 +207,34 @@ impl Fifo {
         Ok(())
     }
 
+    /// Adds frames at the end; `refused` gets those for which the frame pool has no room. Returns
+    /// the number of those that were added, and their bytes.
+    #[inline(always)]
+    pub(super) fn extend<F: Frame>(
+        &mut self,
+        frame_pool: &mut FramePool<F>,
+        mut frames: impl Iterator<Item = QueuedFrame<F>>,
+        mut refused: impl FnMut(QueuedFrame<F>),
+    ) -> (u32, u32) {
+        let (mut count, mut bytes) = self.fill_tail(frame_pool, &mut frames);
+        // The first frame of each chunk allocates the chunk.
+        while let Some(queued) = frames.next() {
+            let first_bytes = u32::from(queued.meta.bytes);
+            if let Err(queued) = self.push_back(frame_pool, queued) {
+                refused(queued);
+                continue;
+            }
+            let (more, more_bytes) = self.fill_tail(frame_pool, &mut frames);
+            count += 1 + more;
+            bytes += first_bytes + more_bytes;
+        }
+        (count, bytes)
+    }
+
     /// Adds frames to the tail chunk until it is full or there are no more. Returns their number
     /// and their bytes.
-    #[inline]
-    pub(super) fn fill_tail<F: Frame>(
+    #[inline(always)]
+    fn fill_tail<F: Frame>(
         &mut self,
         frame_pool: &mut FramePool<F>,
         frames: &mut impl Iterator<Item = QueuedFrame<F>>,

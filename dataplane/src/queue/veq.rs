@@ -107,20 +107,20 @@ impl Veq {
         mut frames: impl Iterator<Item = QueuedFrame<F>>,
         mut refused: impl FnMut(QueuedFrame<F>),
     ) {
-        // The first frame of each chunk allocates the chunk and selects the FIFO.
-        while let Some(queued) = frames.next() {
-            let meta = queued.meta;
-            if let Err(queued) = self.push_back(frame_pool, queued) {
-                refused(queued);
-                continue;
-            }
-            let is_in_turn = self.takes_turns();
-            let (count, bytes) = match &mut self.drr {
-                Some(drr) if is_in_turn => drr.fifo_of(&meta).fill_tail(frame_pool, &mut frames),
-                _ => self.fifo.fill_tail(frame_pool, &mut frames),
-            };
-            self.count_in(count, bytes);
+        let Some(first) = frames.next() else { return };
+        let meta = first.meta;
+        if let Err(first) = self.push_back(frame_pool, first) {
+            refused(first);
+            return frames.for_each(refused);
         }
+        // The first frame has selected the FIFO.
+        let is_in_turn = self.takes_turns();
+        let fifo = match &mut self.drr {
+            Some(drr) if is_in_turn => drr.fifo_of(&meta),
+            _ => &mut self.fifo,
+        };
+        let (count, bytes) = fifo.extend(frame_pool, frames, refused);
+        self.count_in(count, bytes);
     }
 
     /// Puts a frame back at the front: the device did not take it, or its priority was paused while

@@ -203,7 +203,7 @@ impl RigBuilder {
         let mut tagged = VidSet::default();
         tagged.insert(Vid::new(20).expect("a VID"));
         let member = VlanPort { native: Vid::new(1), tagged };
-        Self::new(ports, |_| PortMode::Bridged(member.clone()))
+        Self::new(ports, |_| PortMode::Bridged(Box::new(member.clone())))
     }
 
     /// Gives port `number` to `worker`.

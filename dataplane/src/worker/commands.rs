@@ -122,7 +122,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
         if self.core.accounting.has_in_hand()
             && let Some(capture) = self.core.accounting.capturing()
         {
-            capture.mark(&mut meta);
+            meta.set_mark(capture.own_mark());
         }
         // No device sends it, and the two drivers would try at different times: an empty frame fits
         // into no room at all.

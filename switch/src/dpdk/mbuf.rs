@@ -60,6 +60,15 @@ impl Mbuf {
         })
     }
 
+    /// Prefetches the headers. Their address is in the mbuf's first cache line, which a driver has
+    /// just written.
+    #[inline(always)]
+    pub(super) fn prefetch_head(&self) {
+        let start = data_start(self.first()).cast_const().cast::<i8>();
+        // SAFETY: a prefetch never faults; SSE is part of x86-64.
+        unsafe { core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(start) };
+    }
+
     /// Puts `bytes` behind the first piece; false (and no change) if they do not fit there or the
     /// frame has further pieces.
     pub fn append(&mut self, bytes: &[u8]) -> bool {
@@ -208,14 +217,6 @@ impl Frame for Mbuf {
         first.data_len -= less;
         first.pkt_len -= u32::from(less);
         true
-    }
-
-    /// The data's address is in the mbuf's first cache line, which a driver has just written.
-    #[inline(always)]
-    fn prefetch(&self) {
-        let start = data_start(self.first()).cast_const().cast::<i8>();
-        // SAFETY: a prefetch never faults; SSE is part of x86-64.
-        unsafe { core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(start) };
     }
 
     #[inline(always)]

@@ -61,7 +61,7 @@ impl Walk<'_> {
             return stages;
         }
         let tables = &self.snapshot.ports[self.port.index()];
-        match &*tables.mode {
+        match &tables.mode {
             PortMode::Routed { .. } if self.destination_mac() == tables.mac => {
                 let addresses = self.addresses(&parsed);
                 stages.extend(addresses.map(|it| Stage::Forward(self.forward_stage(&parsed, it))));

@@ -182,9 +182,9 @@ impl Pairs {
         taken
     }
 
-    /// [`Self::take`] for routed frames at the end of a burst, fewer than eight.
+    /// [`Self::take`] for the frames at the end of a burst, fewer than eight.
     #[inline(never)]
-    pub(crate) fn route_rest<F: Frame>(
+    pub(crate) fn take_rest<F: Frame, const IS_BRIDGED: bool>(
         &mut self,
         from: Input<'_>,
         eight: &Eight,
@@ -192,7 +192,7 @@ impl Pairs {
         outcomes: &mut OutcomeGroups,
         groups: &mut [u8],
     ) -> u32 {
-        self.take::<F, false>(from, eight, frames, outcomes, groups)
+        self.take::<F, IS_BRIDGED>(from, eight, frames, outcomes, groups)
     }
 
     /// Counts the frames that belong to the pair at `at`.
@@ -295,7 +295,7 @@ impl Pairs {
         outcomes: &mut OutcomeGroups,
     ) -> bool {
         let Some(Target { out, vid }) = Target::from_bits(target) else { return false };
-        let port = snapshot.ports.get(out.index()).map(|port| &*port.mode);
+        let port = snapshot.ports.get(out.index()).map(|port| &port.mode);
         let Some(PortMode::Bridged(form)) = port else { return false };
         let Some(egress) = form.egress(vid).filter(|_| self.count < BURST_MAX) else {
             return false;

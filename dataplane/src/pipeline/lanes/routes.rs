@@ -1,7 +1,7 @@
 //! Looks up the routes of eight frames.
 
 use super::eight::Eight;
-use super::{ALL, LANES, lanes_of, octet, of_lanes, words_from};
+use super::{ALL, EIGHTS, LANES, lanes_of, octet, of_lanes, words_from};
 use crate::fib::trie::{self, Key, Trie};
 use crate::fib::{Fib, Leaf};
 use crate::frame::Frame;
@@ -16,6 +16,15 @@ const V6_LANES_MIN: u32 = 3;
 const ADDRESS_BYTES: usize = 16;
 
 impl Eight {
+    /// Looks up the destinations of the burst `rx`, whose headers are in `eights`. A function of
+    /// its own, so that the loop has all registers.
+    #[inline(never)]
+    pub(crate) fn look_up_burst<F: Frame>(eights: &mut [Self; EIGHTS], fib: &Fib, rx: &[F]) {
+        for (frames, eight) in rx.chunks(LANES).zip(eights) {
+            eight.look_up(fib, frames);
+        }
+    }
+
     /// Looks up the destination of each frame.
     #[inline(always)]
     pub(crate) fn look_up<F: Frame>(&mut self, fib: &Fib, frames: &[F]) {
@@ -155,8 +164,7 @@ impl Keys for [u32x8; 4] {
 /// it.
 #[inline(always)]
 pub(crate) fn look_up<K: Keys>(trie: &Trie<K::Key>, keys: K, wanted: u32x8) -> u32x8 {
-    let root: u32x8 = keys.as_ref()[0] >> 16 >> trie.root_shift;
-    let mut entries = u32x8::new(root.to_array().map(|at| trie.root_bits(at))) & wanted;
+    let mut entries = u32x8::new(trie.root_bits(keys.as_ref()[0].to_array())) & wanted;
     let mut shift = u32::from(trie.first_shift);
     // The highest bit is set in every entry but a leaf.
     while entries.to_bitmask() != 0 {
@@ -169,11 +177,22 @@ pub(crate) fn look_up<K: Keys>(trie: &Trie<K::Key>, keys: K, wanted: u32x8) -> u
             return each(trie, &keys, entries.to_array());
         }
         let inside: u32x8 = entries << 8 | keys.byte_above(shift);
-        let next = (is_node & inside).to_array().map(|at| trie.node_bits(at));
-        entries = is_node.select(u32x8::new(next), entries);
+        let Some(next) = node_entries(trie, is_node & inside) else {
+            return each(trie, &keys, entries.to_array());
+        };
+        entries = is_node.select(next, entries);
         shift = shift.wrapping_sub(8);
     }
     entries
+}
+
+/// By lane: the bits of the node entry at this index, if all are there. Written out: one way out
+/// for all eight, and no value in place of an entry that is not there.
+#[inline(always)]
+fn node_entries<K: Key>(trie: &Trie<K>, at: u32x8) -> Option<u32x8> {
+    let [a, b, c, d, e, f, g, h] = at.to_array();
+    let of = |at| trie.node_bits(at);
+    Some(u32x8::new([of(a)?, of(b)?, of(c)?, of(d)?, of(e)?, of(f)?, of(g)?, of(h)?]))
 }
 
 /// Takes the lanes whose entry is a guard, and no other is a node, beyond it: their entries, and

@@ -96,14 +96,15 @@ impl Bridge<'_> {
             stations.set(lane, vids[lane], frame.head().first_chunk()?);
         }
         let outputs = self.table.refresh(&stations, self.input.port, self.now)?;
-        let (mut targets, frame_bytes) = ([0; LANES], eight.frame_bytes.to_array());
-        for lane in 0..LANES {
-            let (out, vid) = (outputs[lane], vids[lane]);
-            if !self.has_room(frame_bytes[lane], out) {
-                return None;
-            }
-            targets[lane] = Target { out, vid }.bits();
+        let frame_bytes = eight.frame_bytes.to_array();
+        let has_room = |lane: usize| self.has_room(frame_bytes[lane], outputs[lane]);
+        if !(0..LANES).fold(true, |all, lane| all & has_room(lane)) {
+            return None;
         }
+        // Written out: a loop writes them one by one, and who reads them as a vector waits for all
+        // writes.
+        let bits = |lane: usize| Target { out: outputs[lane], vid: vids[lane] }.bits();
+        let targets = [bits(0), bits(1), bits(2), bits(3), bits(4), bits(5), bits(6), bits(7)];
         eight.leaves = u32x8::new(targets);
         Some(())
     }

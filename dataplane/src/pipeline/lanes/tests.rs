@@ -197,7 +197,7 @@ fn fast(snapshot: &Snapshot, burst: &[Vec<u8>]) -> Vec<(Option<FrameOutcome>, Te
 fn generic_path(snapshot: &Snapshot, bytes: &[u8]) -> (FrameOutcome, TestFrame) {
     let mut frame = TestFrame::new(bytes);
     let tables = &snapshot.ports[0];
-    let PortMode::Routed { vlan } = *tables.mode else { panic!("port 1 is routed") };
+    let PortMode::Routed { vlan } = tables.mode else { panic!("port 1 is routed") };
     let ingress = Ingress::first_of(PortId::FIRST);
     let longest = usize::from(FRAME_BYTES_MAX);
     let frame_outcome = route::generic_path(snapshot, tables, vlan, ingress, longest, &mut frame);
