@@ -211,9 +211,19 @@ impl Viq {
     /// nothing if not all of them can be admitted.
     #[inline]
     pub(super) fn admit_equal(&mut self, frames: u32, cost_bytes: u32, pool: &mut Pool) -> bool {
-        let mut left = frames;
-        while left > 0 && self.all_headroom_bytes() == 0 && self.admit(cost_bytes, pool).is_ok() {
-            left -= 1;
+        let (mut left, mut run) = (frames, frames);
+        // Runs of frames, each half as long as the last one that did not fit below the threshold.
+        while left > 0 && self.all_headroom_bytes() == 0 {
+            run = run.min(left);
+            if self.admit_run(run * cost_bytes, pool) {
+                left -= run;
+            } else if run > 1 {
+                run /= 2;
+            } else if self.admit(cost_bytes, pool).is_ok() {
+                left -= 1;
+            } else {
+                break;
+            }
         }
         // Once headroom is in use, all that follow are charged to headroom.
         let is_admitted = left == 0 || self.admit_headroom(left * cost_bytes, pool);

@@ -9,7 +9,7 @@ use crate::frame::Frame;
 use crate::frame_sums::FrameSums;
 use crate::ids::Priority;
 use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
-use crate::port::tx_batch::Run;
+use crate::port::tx_batch::{Kept, Run};
 use crate::probe::Probe;
 use crate::queue::ecn;
 use crate::queue::veq::{QueuedFrame, low_32_bits};
@@ -97,9 +97,11 @@ impl<D: Device, V: Driver> Port<D, V> {
             return;
         }
         let priority = eligible.trailing_zeros() as usize % PRIORITIES;
-        let (ecn, cell_bytes) = (accounting.ecn[priority], accounting.buffer.cell_bytes());
+        let cell_bytes = accounting.buffer.cell_bytes();
         let mut room = frames_max.saturating_sub(self.tx_batch.frames.len());
         let (veq, tx_batch) = (&mut self.queues[priority].veq, &mut self.tx_batch);
+        // The queue becomes no deeper here.
+        let ecn = accounting.ecn[priority].filter(|ecn| veq.bytes() > ecn.kmin_bytes);
         while room > 0 && !veq.is_empty() {
             let mut depth_bytes = veq.bytes();
             let places = veq.front_frames(&mut accounting.frame_pool, room);
@@ -268,21 +270,33 @@ impl<D: Device, V: Driver> Port<D, V> {
     /// ECN may look again.
     #[cold]
     fn put_back_served(&mut self, accounting: &mut Accounting<D::Frame, V>) {
-        self.spill_pending(accounting);
-        for mut queued in self.tx_batch.take_back(0xFF) {
-            if !self.writes_telemetry {
+        self.take_back(0xFF, accounting, |port, queued| {
+            if !port.writes_telemetry {
                 queued.meta.l3 = 0;
             }
-            self.put_departed_front(queued, accounting);
-        }
+        });
     }
 
     /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
     pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<D::Frame, V>) {
+        self.take_back(bits, accounting, |_, _| ());
+    }
+
+    /// The same; calls `change` for each frame first.
+    #[inline(always)]
+    fn take_back(
+        &mut self,
+        bits: u8,
+        accounting: &mut Accounting<D::Frame, V>,
+        change: impl Fn(&Self, &mut QueuedFrame<D::Frame>),
+    ) {
         self.spill_pending(accounting);
-        for queued in self.tx_batch.take_back(bits) {
+        let mut kept = Kept::new();
+        while let Some(mut queued) = self.tx_batch.take_last(bits, &mut kept) {
+            change(self, &mut queued);
             self.put_departed_front(queued, accounting);
         }
+        self.tx_batch.keep(bits, &mut kept);
     }
 }
 

@@ -31,6 +31,10 @@ impl Run {
     }
 }
 
+/// Frames that stay in a batch from which others are taken back, the last first; by frame, its run
+/// index.
+pub(crate) type Kept<F> = ArrayVec<(F, u8), BURST_MAX>;
+
 /// The burst that a port sends to its device next.
 #[derive(Debug)]
 pub(crate) struct TxBatch<F> {
@@ -175,27 +179,31 @@ impl<F: Frame> TxBatch<F> {
         }
     }
 
-    /// Takes back the frames whose priority is in `bits`, the last first, each with its metadata.
-    pub(crate) fn take_back(&mut self, bits: u8) -> Burst<QueuedFrame<F>> {
-        let mut back = Burst::new();
-        let mut kept: ArrayVec<(F, usize), BURST_MAX> = ArrayVec::new();
-        while let Some(frame) = self.frames.pop() {
-            let at = usize::from(self.run_of[self.frames.len()]);
-            let run = &self.runs[at];
-            if bits & run.meta.priority_bit() == 0 {
-                // The run's index falls by the number of removed runs before it.
-                let gone = self.runs[..at].iter().filter(|run| bits & run.meta.priority_bit() != 0);
-                kept.push((frame, at - gone.count()));
-                continue;
+    /// Takes back the last frame whose priority is in `bits`, with its metadata. Those behind it
+    /// go to `kept`; after the last call, they must be [kept](Self::keep).
+    #[inline(always)]
+    pub(crate) fn take_last(&mut self, bits: u8, kept: &mut Kept<F>) -> Option<QueuedFrame<F>> {
+        loop {
+            let frame = self.frames.pop()?;
+            let run = self.run_of[self.frames.len()];
+            let meta = &self.runs[usize::from(run)].meta;
+            if bits & meta.priority_bit() != 0 {
+                return Some(meta.queued(frame));
             }
-            back.push(run.meta.queued(frame));
+            kept.push((frame, run));
         }
-        self.runs.retain(|run| bits & run.meta.priority_bit() == 0);
+    }
+
+    /// Removes the runs whose priority is in `bits`, and puts the other frames into the batch again.
+    pub(crate) fn keep(&mut self, bits: u8, kept: &mut Kept<F>) {
+        let is_gone = |run: &Run| bits & run.meta.priority_bit() != 0;
         while let Some((frame, run)) = kept.pop() {
+            // The run's index falls by the number of removed runs before it.
+            let gone = self.runs[..usize::from(run)].iter().filter(|run| is_gone(run)).count();
             #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
-            self.push(frame, run as u8);
+            self.push(frame, run - gone as u8);
         }
-        back
+        self.runs.retain(|run| !is_gone(run));
     }
 }
 

@@ -252,6 +252,7 @@ impl Fifo {
     }
 
     /// Puts a frame back at the front.
+    #[inline(always)]
     pub(super) fn push_front<F: Frame>(
         &mut self,
         frame_pool: &mut FramePool<F>,
