@@ -117,8 +117,8 @@ impl Host {
 
     /// Pings `address`, and all answers come. Returns what ping says.
     pub(crate) fn ping(&self, address: &str) -> String {
-        let said = self.run("ping", &format!("-n -c 3 -i 0.1 -W 10 {address}")).success();
-        assert!(said.contains(" 0% packet loss"), "{said}");
+        let said = self.run("ping", &format!("{THREE_PINGS} {address}")).success();
+        assert!(are_answered(&said), "{said}");
         said
     }
 }
@@ -144,4 +144,14 @@ impl Receiver {
 pub(crate) fn parse<T: DeserializeOwned>(running: Running) -> T {
     let said = running.end(PATIENCE).success();
     serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// Arguments of three pings. With a deadline: without, and once an answer has come, ping waits for
+/// the others no longer than an interval, which a busy machine may need for one.
+pub(crate) const THREE_PINGS: &str = "-n -c 3 -i 0.1 -w 10";
+
+/// Whether ping says that the three are answered. It goes on until it has three answers, so it may
+/// have sent more.
+pub(crate) fn are_answered(said: &str) -> bool {
+    (1..=3).all(|number| said.contains(&format!("icmp_seq={number} ")))
 }

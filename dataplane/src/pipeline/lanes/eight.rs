@@ -141,8 +141,20 @@ impl Eight {
         let (mut tos, mut ttl) = (octet(first >> 8), octet(third));
         let mut v6_target = u32x8::ZERO;
         if is_v6.any() {
-            let at = l3 + ipv6::DESTINATION_OFFSET;
-            v6_target = u32x8::new(heads.map(|head| u32::from(head[at.min(HEAD_BYTES - 1)])));
+            let at = (l3 + ipv6::DESTINATION_OFFSET).min(HEAD_BYTES - 1);
+            let [a, b, c, d, e, f, g, h] = heads;
+            let first_of = |head: &[u8; HEAD_BYTES]| u32::from(head[at]);
+            // Written out, as above.
+            v6_target = u32x8::new([
+                first_of(a),
+                first_of(b),
+                first_of(c),
+                first_of(d),
+                first_of(e),
+                first_of(f),
+                first_of(g),
+                first_of(h),
+            ]);
             is_v6 &= v6_holds(first, second, frame_bytes, l3);
             is_ip |= is_v6;
             let class: u32x8 =
