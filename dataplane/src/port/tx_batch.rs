@@ -194,7 +194,7 @@ impl<F: Frame> TxBatch<F> {
         }
     }
 
-    /// Removes the runs whose priority is in `bits`, and puts the other frames into the batch again.
+    /// Removes the runs whose priority is in `bits`, and puts the other frames into the batch.
     pub(crate) fn keep(&mut self, bits: u8, kept: &mut Kept<F>) {
         let is_gone = |run: &Run| bits & run.meta.priority_bit() != 0;
         while let Some((frame, run)) = kept.pop() {
