@@ -14,8 +14,8 @@ With --before PROGRAM, a program without captures: its rate and that of this one
 `before.py` does.
 
 Prints a table, writes target/bench/capture.json, and exits with 1 if a median is below what it must be, or if an
-event was missed. Usage: capture.py [--minutes M] [--before PROGRAM] [--starts N]
-[--pairs N] [--window S] [--core C] [--program PROGRAM]
+event was missed. Usage: capture.py [--minutes M] [--before PROGRAM] [--starts N] [--pairs N] [--window S] [--core C]
+[--program PROGRAM]
 """
 
 import argparse
@@ -31,9 +31,8 @@ import sys
 import time
 
 import bed
-import before
 from bed import Bench, Hugepages, ROOT, start_switch, stop
-from before import against, window
+from before import add_options, against, window
 from interference import Threads
 from rounds import Failed
 from scrape import summary
@@ -176,7 +175,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--before", type=pathlib.Path, help="a program without captures")
-    before.add_options(parser)
+    add_options(parser)
     options = parser.parse_args()
     bed.KNOTLESS = options.program.resolve()
     bench = Bench(argparse.Namespace(**vars(options), frames="64"))
