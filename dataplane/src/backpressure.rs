@@ -18,15 +18,35 @@ use crate::ids::Priority;
 use crate::limits::BURST_MAX;
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::outcome::{FrameOutcome, Verdict};
+use crate::port::Port;
 use crate::snapshot::Snapshot;
 use crate::wire::parse::{Kind, parse};
 use crate::worker::Core;
 
-/// [`BURST_MAX`] as `u32`.
-#[expect(clippy::cast_possible_truncation, reason = "64")]
-const BURST_FRAMES: u32 = BURST_MAX as u32;
+/// Frames of a receive queue in one turn while frames wait at ports of the worker, and where a
+/// worker has many queues. A burst costs as much beside its frames as 11 frames, so longer ones are
+/// cheaper; but frames that wait need the caches too.
+pub(crate) const SHORT_BURST_FRAMES: u32 = 64;
+
+/// Frames that a worker receives in one turn from all its queues together, if no queue gets less
+/// than [`SHORT_BURST_FRAMES`]. A PAUSE frame is obeyed within two turns.
+const TURN_FRAMES: usize = 512;
+
+/// Frames that a worker of `queues` receive queues receives from each in one turn, at most.
+#[expect(clippy::cast_possible_truncation, reason = "at most BURST_MAX")]
+fn rx_burst_frames(queues: usize) -> u32 {
+    ((TURN_FRAMES / queues.max(1)).min(BURST_MAX) as u32).max(SHORT_BURST_FRAMES)
+}
 
 impl<D: Device, V: Driver> Core<D, V> {
+    /// Decides how many frames the next turn receives from each queue.
+    #[inline(always)]
+    pub(crate) fn set_rx_burst_frames(&mut self) {
+        let is_any_waiting = self.ports.iter().any(Port::has_queued);
+        self.rx_burst_frames =
+            if is_any_waiting { SHORT_BURST_FRAMES } else { rx_burst_frames(self.inputs.len()) };
+    }
+
     /// Receives a burst of the port at `slot` if its VIQs have room. Returns whether any frame was
     /// processed.
     #[inline(always)]
@@ -56,18 +76,22 @@ impl<D: Device, V: Driver> Core<D, V> {
     #[inline(always)]
     fn rx_frames_max(&self, slot: usize) -> usize {
         let port = &self.ports[slot];
-        if port.lossless_bits == 0 || !self.device.has_rx_ring(port.id) {
+        if !self.device.has_rx_ring(port.id) {
             return BURST_MAX;
+        }
+        let burst_frames = self.rx_burst_frames;
+        if port.lossless_bits == 0 {
+            return burst_frames as usize;
         }
         let buffer = &self.accounting.buffer;
         let left_bytes = buffer.headroom_left_bytes(port.id, port.lossless_bits);
         let frame_bytes = buffer.cost_bytes(u32::from(self.tx_frame_bytes_max[port.id.index()]));
         // The common case needs no division.
-        if left_bytes >= frame_bytes.saturating_mul(BURST_FRAMES) {
-            return BURST_MAX;
+        if left_bytes >= frame_bytes.saturating_mul(burst_frames) {
+            return burst_frames as usize;
         }
         let room_bytes = buffer.room_bytes(port.id, port.lossless_bits, frame_bytes);
-        ((room_bytes / frame_bytes) as usize).min(BURST_MAX)
+        (room_bytes / frame_bytes).min(burst_frames) as usize
     }
 
     /// Whether `copies` copies of a frame of `bytes` may be charged to the VIQ of `class` at the

@@ -8,10 +8,12 @@ pub const PORTS_MAX: usize = 256;
 pub const TAGS: usize = 64;
 /// Frames processed together in one pass. Large enough to hide a cache miss behind the work on the
 /// next frame; small enough that a burst's metadata stays in the L1 cache.
-pub const BURST_MAX: usize = 64;
+pub const BURST_MAX: usize = 96;
+/// A bit for each frame of a burst: bit i for frame i.
+pub(crate) type BurstBits = u128;
 /// A bit for each of the first `frames` frames of a burst.
-pub(crate) const fn burst_bits(frames: usize) -> u64 {
-    if frames >= BURST_MAX { u64::MAX } else { !(u64::MAX << frames) }
+pub(crate) const fn burst_bits(frames: usize) -> BurstBits {
+    if frames >= BURST_MAX { BurstBits::MAX } else { !(BurstBits::MAX << frames) }
 }
 
 /// Worker cores of one switch.
@@ -31,4 +33,4 @@ pub const PUNT_FRAMES: usize = 512;
 
 const _: () = assert!(PORTS_MAX * PRIORITIES <= u16::MAX as usize, "a VIQ index is 16 bits");
 const _: () = assert!(FRAME_BYTES_MAX <= u16::MAX as usize, "a frame's length is kept in 16 bits");
-const _: () = assert!(BURST_MAX <= 64, "a burst's verdicts are 64-bit masks");
+const _: () = assert!(BURST_MAX <= BurstBits::BITS as usize, "a burst's verdicts are masks");

@@ -435,6 +435,12 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.occupied_bits & priority.bit() != 0
     }
 
+    /// Whether frames are queued here.
+    #[inline(always)]
+    pub(crate) const fn has_queued(&self) -> bool {
+        self.occupied_bits != 0
+    }
+
     /// Whether the device takes frames one at a time, so that no transmit batch is built for it. A
     /// polling worker builds one for every device.
     #[inline(always)]

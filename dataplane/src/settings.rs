@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 /// turn before: a burst less at the most. So the last one to admit is right about all that came
 /// before its own turn, and each other queue adds one burst at the most.
 pub const fn stale_bytes(queues: u32, frame_bytes: u32) -> u32 {
-    #[expect(clippy::cast_possible_truncation, reason = "64")]
+    #[expect(clippy::cast_possible_truncation, reason = "96")]
     let burst_frames = BURST_MAX as u32;
     queues.saturating_sub(1).saturating_mul(burst_frames).saturating_mul(frame_bytes)
 }

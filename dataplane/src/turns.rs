@@ -1,6 +1,7 @@
 //! One frame in N, at random distances (sFlow version 5, section 3.1): a random number of frames is
 //! skipped, of mean N, then one is taken. Traffic that repeats itself is not taken alike.
 
+use crate::limits::BurstBits;
 use rand_core::Rng;
 use rand_xoshiro::SplitMix64;
 
@@ -25,7 +26,7 @@ impl Turns {
     /// Bit i is set if it is the turn of the i-th of the next `frames` frames, of which there are
     /// at most [`BURST_MAX`](crate::limits::BURST_MAX).
     #[inline]
-    pub(crate) fn take(&mut self, frames: usize, rng: &mut SplitMix64) -> u64 {
+    pub(crate) fn take(&mut self, frames: usize, rng: &mut SplitMix64) -> BurstBits {
         let frames = u32::try_from(frames).unwrap_or(u32::MAX);
         if self.skip > frames {
             self.skip -= frames;
@@ -35,7 +36,7 @@ impl Turns {
     }
 
     /// The same of the frames whose bits are set: those of them whose turn it is.
-    pub(crate) fn take_among(&mut self, bits: u64, rng: &mut SplitMix64) -> u64 {
+    pub(crate) fn take_among(&mut self, bits: BurstBits, rng: &mut SplitMix64) -> BurstBits {
         let mut chosen = self.take(bits.count_ones() as usize, rng);
         if chosen == 0 {
             return 0;
@@ -52,12 +53,12 @@ impl Turns {
 
     /// Chooses among `frames` frames, of which at least one has its turn.
     #[cold]
-    fn choose(&mut self, frames: u32, rng: &mut SplitMix64) -> u64 {
+    fn choose(&mut self, frames: u32, rng: &mut SplitMix64) -> BurstBits {
         let mut bits = 0;
         while self.skip <= frames {
             // With a rate of 0 there is nothing to choose; it comes here once in 2^32 frames.
             if self.rate > 0 {
-                bits |= 1_u64.checked_shl(self.skip - 1).unwrap_or(0);
+                bits |= BurstBits::from(1_u8).checked_shl(self.skip - 1).unwrap_or(0);
             }
             self.skip = self.skip.saturating_add(skip(self.rate, rng));
         }
@@ -94,7 +95,7 @@ mod tests {
         fn turns_among_some_frames_are_those_of_a_row(
             seed: u64,
             rate in 0..40_u32,
-            bursts in prop::collection::vec(any::<u64>(), 1..60),
+            bursts in prop::collection::vec(any::<BurstBits>(), 1..60),
         ) {
             let mut rngs = [seed, seed].map(SplitMix64::seed_from_u64);
             let [mut among, mut row] = rngs.each_mut().map(|rng| Turns::new(rate, rng));
@@ -102,7 +103,7 @@ mod tests {
                 let taken = among.take_among(bits, &mut rngs[0]);
                 prop_assert_eq!(taken & !bits, 0);
                 let mut ordinals = 0;
-                let places = (0..64).filter(|at| bits >> at & 1 == 1);
+                let places = (0..BurstBits::BITS).filter(|at| bits >> at & 1 == 1);
                 places.enumerate().for_each(|(ordinal, at)| ordinals |= (taken >> at & 1) << ordinal);
                 prop_assert_eq!(ordinals, row.take(bits.count_ones() as usize, &mut rngs[1]));
             }

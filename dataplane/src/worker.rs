@@ -17,6 +17,7 @@
 //! VIQ: virtual ingress queue, SONiC's priority group. VEQ: virtual egress queue, an egress queue.
 
 use crate::accounting::Accounting;
+use crate::backpressure::SHORT_BURST_FRAMES;
 use crate::buffer::{LedgerReader, SharedQueues};
 use crate::control_rings::{Command, Reply, WorkerRings};
 use crate::device::Device;
@@ -177,6 +178,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 .as_ref()
                 .map(|rates| HostPolicers::new(rates, own_queues.len())),
             busy_turns: 0,
+            rx_burst_frames: SHORT_BURST_FRAMES,
             has_addresses: false,
             unresolved_until: Instant::NEVER,
             unresolved: Unresolved::default(),
@@ -232,6 +234,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
         if !self.shared_queues.is_empty() {
             self.read_shared_queues();
         }
+        self.core.set_rx_burst_frames();
         for slot in 0..own_ports {
             if self.receives[slot] {
                 busy |= self.core.receive_burst_of(&self.snapshot, slot);

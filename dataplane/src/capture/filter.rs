@@ -12,6 +12,7 @@ use super::program::{
     Arithmetic, Condition, FilterError, Instruction, Op, Operand, Size, WORDS, check,
 };
 use crate::frame::Frame;
+use crate::limits::BurstBits;
 use alloc::boxed::Box;
 
 /// A checked program.
@@ -46,7 +47,7 @@ impl Filter {
     }
 
     /// Bit i is set if frame i matches.
-    pub(super) fn matching<F: Frame>(&self, frames: &[F]) -> u64 {
+    pub(super) fn matching<F: Frame>(&self, frames: &[F]) -> BurstBits {
         let may_match = self.prefilter.may_match_burst(frames);
         if may_match == 0 {
             return 0;

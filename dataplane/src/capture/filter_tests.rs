@@ -3,7 +3,7 @@
 use super::*;
 use crate::capture::prefilter::HeaderCompare;
 use crate::capture::program::INSTRUCTIONS_MAX;
-use crate::limits::BURST_MAX;
+use crate::limits::{BURST_MAX, BurstBits};
 use crate::testing::TestFrame;
 use alloc::vec::Vec;
 use proptest::prelude::*;
@@ -172,7 +172,7 @@ proptest! {
         for program in [&program[..], &DST_HOST] {
             let Ok(filter) = Filter::new(program) else { continue };
             let verdict = |(at, frame): (usize, &Vec<u8>)| {
-                u64::from(by_the_letter(program, frame, frame.len() as u32).unwrap_or(0) != 0) << at
+                BurstBits::from(by_the_letter(program, frame, frame.len() as u32).unwrap_or(0) != 0) << at
             };
             let expected = frames.iter().enumerate().map(verdict).fold(0, |bits, bit| bits | bit);
             let burst: Vec<TestFrame> = frames.iter().map(|frame| TestFrame::new(frame)).collect();

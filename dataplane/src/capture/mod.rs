@@ -28,7 +28,7 @@ mod writer;
 
 use crate::frame::Frame;
 use crate::ids::{PortId, Priority};
-use crate::limits::{BURST_MAX, burst_bits};
+use crate::limits::{BURST_MAX, BurstBits, burst_bits};
 use crate::queue::veq::FrameMeta;
 use crate::rules::PortSet;
 use crate::turns::Turns;
@@ -157,7 +157,7 @@ impl Capture {
 
     /// Those of the frames whose bits are set, which match, whose turn it is.
     #[inline]
-    pub(crate) fn take_turns(&mut self, bits: u64) -> u64 {
+    pub(crate) fn take_turns(&mut self, bits: BurstBits) -> BurstBits {
         match &mut self.turns {
             None => bits,
             Some((turns, rng)) => turns.take_among(bits, rng),
@@ -166,7 +166,7 @@ impl Capture {
 
     /// Bit i is set if frame i, received at `port`, is to be followed through the stages: it
     /// matches, and has its turn.
-    pub(crate) fn choose<F: Frame>(&mut self, port: PortId, frames: &[F]) -> u64 {
+    pub(crate) fn choose<F: Frame>(&mut self, port: PortId, frames: &[F]) -> BurstBits {
         let is_at = self.settings.is_at(port);
         // The ends of all frames are recorded without this; only what becomes of them is not known
         // when they arrive.

@@ -10,7 +10,7 @@
 
 use super::program::{Arithmetic, Condition, Op, Operand, Size};
 use crate::frame::Frame;
-use crate::limits::{BURST_MAX, burst_bits};
+use crate::limits::{BURST_MAX, BurstBits, burst_bits};
 use crate::wire::{ethernet, ipv4};
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
@@ -90,7 +90,7 @@ impl Field {
     /// Bit i is set if word i is wanted. Eight words are looked at without a branch, so that it is
     /// done with vectors; few of them have one that is wanted.
     #[inline(always)]
-    fn wanted_bits(&self, words: &[u32; BURST_MAX]) -> u64 {
+    fn wanted_bits(&self, words: &[u32; BURST_MAX]) -> BurstBits {
         let mut bits = 0;
         for (first, eight) in (0..).step_by(8).zip(words.as_chunks::<8>().0) {
             let mut is_any = 0;
@@ -134,7 +134,7 @@ impl Paths {
 
     /// Bit i is set if frame i equals the first compare of a path, or is too short to tell.
     #[inline(always)]
-    fn may_begin_burst<F: Frame>(&self, frames: &[F]) -> u64 {
+    fn may_begin_burst<F: Frame>(&self, frames: &[F]) -> BurstBits {
         let pairs = self.first.chunks(2).filter_map(|pair| Some([pair.first()?, pair.last()?]));
         pairs.map(|pair| may_begin_with(pair, frames)).fold(0, |bits, more| bits | more)
     }
@@ -148,7 +148,7 @@ impl Paths {
 
 /// Bit i is set if frame i has what one of two fields wants, or is too short to tell.
 #[inline(always)]
-fn may_begin_with<F: Frame>([one, other]: [&Field; 2], frames: &[F]) -> u64 {
+fn may_begin_with<F: Frame>([one, other]: [&Field; 2], frames: &[F]) -> BurstBits {
     let (mut words, mut others) = ([0; BURST_MAX], [0; BURST_MAX]);
     let mut bits = 0;
     let end = one.at.max(other.at) + 4;
@@ -196,7 +196,7 @@ impl Prefilter {
 
     /// Bit i is set if frame i, of [`BURST_MAX`] at the most, may match by its first compare.
     #[inline(always)]
-    pub(super) fn may_match_burst<F: Frame>(&self, frames: &[F]) -> u64 {
+    pub(super) fn may_match_burst<F: Frame>(&self, frames: &[F]) -> BurstBits {
         let paths = self.paths.as_ref();
         paths.map_or_else(|| burst_bits(frames.len()), |paths| paths.may_begin_burst(frames))
     }

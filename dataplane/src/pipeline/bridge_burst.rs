@@ -12,7 +12,7 @@ use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
 use crate::l2::{Vid, VlanPort};
-use crate::limits::BURST_MAX;
+use crate::limits::{BURST_MAX, BurstBits};
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::bridge::{self, BridgeInput, Destination};
 use crate::pipeline::class::Class;
@@ -260,7 +260,7 @@ impl<D: Device, V: Driver> Core<D, V> {
 
 /// Bit `at` if the frame, which has index `at` in its burst, is a MAC control frame; 0 otherwise.
 #[inline(always)]
-const fn control_bit(parsed: &Parsed, at: u32) -> u64 {
+const fn control_bit(parsed: &Parsed, at: u32) -> BurstBits {
     match parsed.kind {
         Kind::MacControl => 1 << at,
         _ => 0,

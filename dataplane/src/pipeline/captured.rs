@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Burst, Frame};
 use crate::ids::{PortId, Priority};
-use crate::limits::BURST_MAX;
+use crate::limits::{BURST_MAX, BurstBits};
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::ends::loss;
 use crate::pipeline::outcome::{Outcome, TagChange};
@@ -84,7 +84,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         &mut self,
         snapshot: &Snapshot,
         arrival: Arrival,
-        mut bits: [u64; 2],
+        mut bits: [BurstBits; 2],
         has_control: bool,
     ) {
         let mut frames = core::mem::take(&mut self.rx);
@@ -114,7 +114,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Defers `frames`, the rest of a burst. Those whose bits are set in `sampled` are sampled now:
     /// they are not chosen again.
     #[cold]
-    fn defer_followed(&mut self, frames: Burst<D::Frame>, sampled: u64, slot: usize) {
+    fn defer_followed(&mut self, frames: Burst<D::Frame>, sampled: BurstBits, slot: usize) {
         let chosen = (0_u32..).zip(&frames).filter(|(at, _)| sampled >> at & 1 == 1);
         for (_, frame) in chosen {
             self.with_sampling(|core, sampling| {
@@ -401,9 +401,12 @@ pub(super) fn is_forwarded(in_hand: &mut InHand, outcome: Outcome) {
 
 /// The burst with its MAC control frames first, and the bits of its frames in that order.
 #[cold]
-fn mac_control_first<F: Frame>(burst: Burst<F>, bits: [u64; 2]) -> (Burst<F>, [u64; 2]) {
+fn mac_control_first<F: Frame>(
+    burst: Burst<F>,
+    bits: [BurstBits; 2],
+) -> (Burst<F>, [BurstBits; 2]) {
     let marked = (0..).zip(burst).map(|(at, frame): (u32, F)| (bits.map(|it| it >> at & 1), frame));
-    let mut frames: ArrayVec<([u64; 2], F), BURST_MAX> = marked.collect();
+    let mut frames: ArrayVec<([BurstBits; 2], F), BURST_MAX> = marked.collect();
     frames.sort_by_key(|(_, frame)| !is_mac_control(frame));
     let mut sorted = [0; 2];
     for (at, (bits, _)) in (0_u32..).zip(&frames) {

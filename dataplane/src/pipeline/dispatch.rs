@@ -62,7 +62,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             }
             let port = &mut self.ports[out_slot];
             port.batch_burst(&mut self.rx, &group_of);
-            return port.flush_if_full(&mut self.device, &mut self.accounting);
+            return port.flush_if_long(&mut self.device, &mut self.accounting);
         }
         if let Some((out_slot, priority)) = only_queue(going()) {
             // By group, so that a frame's is copied without a question.
@@ -172,7 +172,7 @@ impl<D: Device, V: Driver> Core<D, V> {
             Disposition::Batch(out_slot, run) => {
                 let port = &mut self.ports[usize::from(out_slot)];
                 port.batch(frame, run);
-                port.flush_if_full(&mut self.device, &mut self.accounting);
+                port.flush_if_long(&mut self.device, &mut self.accounting);
             }
             Disposition::Queue(out_slot, meta) => {
                 let port = &mut self.ports[usize::from(out_slot)];

@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
-use crate::limits::BURST_MAX;
+use crate::limits::{BURST_MAX, BurstBits};
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::captured::is_forwarded;
 use crate::pipeline::lanes::LANES;
@@ -23,7 +23,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Bit i is set if frame i of the burst in `self.rx`, whose headers the fast path has read, is
     /// followed. With most filters the headers tell most frames that do not match.
     #[inline(never)]
-    pub(super) fn followed_of_burst(&mut self, port: PortId) -> u64 {
+    pub(super) fn followed_of_burst(&mut self, port: PortId) -> BurstBits {
         let Some(capture) = self.accounting.capture.as_deref_mut() else { return 0 };
         let Some(compares) = capture.header_compares(port) else {
             return capture.choose(port, &self.rx);
@@ -34,7 +34,7 @@ impl<D: Device, V: Driver> Core<D, V> {
 
     /// The bits of the frames that match and have their turn, among those whose bits are set.
     #[inline(never)]
-    fn matching(&mut self, mut bits: u64) -> u64 {
+    fn matching(&mut self, mut bits: BurstBits) -> BurstBits {
         let Some(capture) = self.accounting.capture.as_deref_mut() else { return 0 };
         for at in frames_of(bits) {
             let frame = &self.rx[at];
@@ -47,7 +47,12 @@ impl<D: Device, V: Driver> Core<D, V> {
 
     /// Keeps the starts of the frames whose bits are set in `followed`, as they were received.
     #[inline(never)]
-    pub(super) fn keep_arrivals(&mut self, snapshot: &Snapshot, arrival: Arrival, followed: u64) {
+    pub(super) fn keep_arrivals(
+        &mut self,
+        snapshot: &Snapshot,
+        arrival: Arrival,
+        followed: BurstBits,
+    ) {
         self.with_capture(|core, capture| {
             if !capture.wants(Kind::In) {
                 return;
@@ -64,7 +69,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Takes the frames whose bits are set in `followed`, and which are rewritten, to outcome
     /// groups of their own, and notes these.
     #[inline(never)]
-    pub(super) fn follow(&mut self, followed: u64, group_of: &mut [u8; BURST_MAX]) {
+    pub(super) fn follow(&mut self, followed: BurstBits, group_of: &mut [u8; BURST_MAX]) {
         let Self { rx, lanes, accounting, outcomes, .. } = self;
         for at in frames_of(followed) {
             let rx_bytes = lanes.eights[at / LANES].frame_bytes_of(at % LANES);
@@ -112,7 +117,7 @@ impl<D: Device, V: Driver> Core<D, V> {
 }
 
 /// The indexes of the frames whose bits are set, the lowest first.
-fn frames_of(mut bits: u64) -> impl Iterator<Item = usize> {
+fn frames_of(mut bits: BurstBits) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let at = bits.trailing_zeros() as usize;
         bits &= bits.wrapping_sub(1);

@@ -11,7 +11,7 @@ use crate::pipeline::outcome::{FrameOutcome, Outcome, OutcomeGroup};
 use arrayvec::ArrayVec;
 
 /// Buckets of the index: twice the frames of a burst, so that probe sequences stay short.
-const BUCKETS: usize = 2 * BURST_MAX;
+const BUCKETS: usize = (2 * BURST_MAX).next_power_of_two();
 /// An empty bucket.
 const EMPTY: u8 = u8::MAX;
 
@@ -125,7 +125,10 @@ impl OutcomeGroups {
 
     #[inline(never)]
     fn new_group(&mut self, bucket: usize, outcome: Outcome) -> u8 {
-        #[expect(clippy::cast_possible_truncation, reason = "a burst has 64 outcomes at the most")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a burst has BURST_MAX outcomes at the most"
+        )]
         let at = self.groups.len() as u8;
         self.groups.push(OutcomeGroup { outcome, rx_bytes: 0, sums: FrameSums::default() });
         self.index.set(bucket, at);
@@ -134,7 +137,7 @@ impl OutcomeGroups {
 }
 
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "seven bits are left")]
+#[expect(clippy::cast_possible_truncation, reason = "eight bits are left")]
 const fn first_bucket(key: u64) -> usize {
     (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BUCKETS.trailing_zeros())) as usize
 }
@@ -145,15 +148,16 @@ const _: () = assert!(BUCKETS.is_power_of_two() && BURST_MAX < EMPTY as usize);
 mod tests {
     use super::*;
     use crate::counters::DropReason;
+    use crate::limits::BurstBits;
     use crate::pipeline::outcome::Verdict;
     use proptest::prelude::*;
     use std::vec::Vec;
 
     /// Dropped frames: the index of the drop reason, and the length; and bits of those that are
     /// followed afterwards.
-    fn burst() -> impl Strategy<Value = (Vec<(usize, u16)>, u64)> {
+    fn burst() -> impl Strategy<Value = (Vec<(usize, u16)>, BurstBits)> {
         let frames = proptest::collection::vec((0_usize..20, 60_u16..1500), 0..=BURST_MAX);
-        (frames, prop_oneof![Just(0), any::<u64>(), Just(u64::MAX)])
+        (frames, prop_oneof![Just(0), any::<BurstBits>(), Just(BurstBits::MAX)])
     }
 
     fn ended(&(reason, bytes): &(usize, u16)) -> FrameOutcome {

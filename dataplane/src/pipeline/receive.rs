@@ -8,7 +8,7 @@ use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Frame;
-use crate::limits::BURST_MAX;
+use crate::limits::{BURST_MAX, BurstBits};
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::bridge_burst::BridgedFrom;
 use crate::pipeline::outcome::OutcomeGroup;
@@ -76,7 +76,7 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// Applies the PFC frames of the burst before its data frames are forwarded, so that a pause
     /// covers those too. Bit i of `control_bits` is set if frame i of the burst is a MAC control
     /// frame.
-    pub(super) fn process_mac_control_burst(&mut self, control_bits: u64, slot: usize) {
+    pub(super) fn process_mac_control_burst(&mut self, control_bits: BurstBits, slot: usize) {
         self.accounting.driver.mark_tx(slot);
         let frames = (0..).zip(&self.rx).filter(|(at, _)| control_bits >> at & 1 == 1);
         let parsed = frames.map(|(_, frame)| (parse(frame.head(), frame.len()), frame));

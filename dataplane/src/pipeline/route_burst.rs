@@ -6,7 +6,7 @@
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::l2::Vid;
-use crate::limits::BURST_MAX;
+use crate::limits::{BURST_MAX, BurstBits};
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::lanes::eight::Eight;
 use crate::pipeline::lanes::pairs::Input;
@@ -54,7 +54,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         snapshot: &Snapshot,
         (tables, vlan): (&PortTables, Option<Vid>),
         arrival: Arrival,
-        followed: u64,
+        followed: BurstBits,
     ) {
         let ingress = self.inputs[arrival.slot];
         let frame_bytes_max = self.ports[arrival.slot].frame_bytes_max;

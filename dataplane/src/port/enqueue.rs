@@ -10,6 +10,10 @@ use crate::ids::Priority;
 use crate::port::tx_batch::Run;
 use crate::queue::veq::QueuedFrame;
 
+/// From this number of frames on, a transmit batch is sent before the end of the turn. Half a burst:
+/// as the frames of a port that are sent free buffers which the next port's frames use, in the cache.
+const LONG_BATCH_FRAMES: usize = 64;
+
 impl<D: Device, V: Driver> Port<D, V> {
     /// Reserves room for `run`, admitted frames of one priority that leave here. Returns the run
     /// index with which each frame is then [added](Port::batch), or `None` if the frames must be
@@ -51,14 +55,14 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.tx_batch.push_burst(frames, run_of);
     }
 
-    /// Sends the transmit batch at once if it is full, while its frames are still in the caches.
+    /// Sends the transmit batch at once if it is long, while its frames are still in the caches.
     #[inline(always)]
-    pub(crate) fn flush_if_full(
+    pub(crate) fn flush_if_long(
         &mut self,
         device: &mut D,
         accounting: &mut Accounting<D::Frame, V>,
     ) {
-        if self.tx_batch.room() == 0 {
+        if self.tx_batch.frames.len() >= LONG_BATCH_FRAMES {
             self.flush(device, accounting);
         }
     }

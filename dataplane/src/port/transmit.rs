@@ -19,7 +19,7 @@ use rand_xoshiro::SplitMix64;
 
 /// Bursts that a port serves from its queues in one turn: enough to drain what several ports
 /// receive in one turn, few enough that the turn stays short and a pause takes effect soon.
-const BURSTS_A_TURN: usize = 4;
+const BURSTS_A_TURN: usize = 2;
 
 impl<D: Device, V: Driver> Port<D, V> {
     /// Sends the transmit batch, then serves the queues as far as the device, the pacer and the

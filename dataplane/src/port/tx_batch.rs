@@ -5,7 +5,7 @@
 
 use crate::frame::{Burst, Frame, length_bytes};
 use crate::frame_sums::FrameSums;
-use crate::limits::BURST_MAX;
+use crate::limits::{BURST_MAX, BurstBits};
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 use arrayvec::ArrayVec;
 
@@ -60,13 +60,16 @@ impl<F: Frame> TxBatch<F> {
     }
 
     /// Bit i is set if `is_wanted` says so of the metadata of run i.
-    pub(crate) fn runs_of(&self, is_wanted: impl Fn(&FrameMeta) -> bool) -> u64 {
+    pub(crate) fn runs_of(&self, is_wanted: impl Fn(&FrameMeta) -> bool) -> BurstBits {
         let runs = (0..).zip(&self.runs).filter(|(_, run)| is_wanted(&run.meta));
         runs.fold(0, |bits, (at, _): (u32, _)| bits | 1 << at)
     }
 
     /// The frames of the runs in `runs`: index in the batch, frame, metadata of its run.
-    pub(crate) fn frames_of(&self, runs: u64) -> impl Iterator<Item = (usize, &F, &FrameMeta)> {
+    pub(crate) fn frames_of(
+        &self,
+        runs: BurstBits,
+    ) -> impl Iterator<Item = (usize, &F, &FrameMeta)> {
         let frames = self.frames.iter().zip(&self.run_of).enumerate();
         let of_runs = frames.filter(move |(_, (_, run))| runs >> **run & 1 == 1);
         let counted = (0..).zip(&self.runs).filter(|(at, _)| runs >> at & 1 == 1);
@@ -200,7 +203,7 @@ impl<F: Frame> TxBatch<F> {
         while let Some((frame, run)) = kept.pop() {
             // The run's index falls by the number of removed runs before it.
             let gone = self.runs[..usize::from(run)].iter().filter(|run| is_gone(run)).count();
-            #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
+            #[expect(clippy::cast_possible_truncation, reason = "at most BURST_MAX runs")]
             self.push(frame, run - gone as u8);
         }
         self.runs.retain(|run| !is_gone(run));
@@ -215,7 +218,7 @@ fn open(runs: &mut ArrayVec<Run, BURST_MAX>, run: Run) -> u8 {
     } else {
         runs.push(run);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "at most 64 runs")]
+    #[expect(clippy::cast_possible_truncation, reason = "at most BURST_MAX runs")]
     let last = (runs.len() - 1) as u8;
     last
 }

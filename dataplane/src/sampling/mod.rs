@@ -11,6 +11,7 @@ use crate::capture::record::Record;
 use crate::frame::Frame;
 use crate::ids::PortId;
 use crate::limiter::RateLimiter;
+use crate::limits::BurstBits;
 use crate::time::Instant;
 use crate::turns::Turns;
 use alloc::boxed::Box;
@@ -145,7 +146,7 @@ pub fn connect(
 impl Sampling {
     /// `frames` frames have come in at `port`, as one burst. Bit i is set if frame i is sampled.
     #[inline]
-    pub(crate) fn arrive(&mut self, port: PortId, frames: usize) -> u64 {
+    pub(crate) fn arrive(&mut self, port: PortId, frames: usize) -> BurstBits {
         let Some(source) = self.sources.get_mut(port.index()) else { return 0 };
         source.pool += frames as u64;
         source.turns.take(frames, &mut self.rng)

@@ -88,7 +88,7 @@ fn no_place_in_a_burst_is_preferred() {
 fn a_rate_of_one_takes_all_and_of_zero_none() {
     let (mut sampling, _reader) = connect(&settings(vec![1, 0, RATE_MAX], 5), 0, 1);
     for _ in 0..1_000 {
-        assert_eq!(sampling.arrive(port(0), 64), u64::MAX);
+        assert_eq!(sampling.arrive(port(0), 64), u64::MAX.into());
         assert_eq!(sampling.arrive(port(0), 3), 0b111);
         assert_eq!(sampling.arrive(port(1), 64), 0);
         assert_eq!(sampling.arrive(port(9), 64), 0, "a port that does not exist");

@@ -26,6 +26,8 @@ use rtrb::Producer;
 pub(crate) struct Core<D: Device, V: Driver> {
     pub(crate) ports: Vec<Port<D, V>>,
     pub(super) busy_turns: u64,
+    /// Frames received from a receive queue in one turn, at most.
+    pub(crate) rx_burst_frames: u32,
     /// Whether the MAC table may have entries, which have to be aged.
     pub(crate) has_addresses: bool,
     /// When the first frame that waits for its next hop expires.

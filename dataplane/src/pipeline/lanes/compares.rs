@@ -4,7 +4,7 @@
 use super::eight::{OTHER, WORDS};
 use super::{ALL, EIGHTS, LANES, LaneState};
 use crate::capture::filter::HeaderPair;
-use crate::limits::burst_bits;
+use crate::limits::{BurstBits, burst_bits};
 use wide::u32x8;
 
 impl LaneState {
@@ -12,14 +12,14 @@ impl LaneState {
     /// `compares`, or if these do not tell it apart: it is not taken, or not IPv4 without a VLAN
     /// tag.
     #[inline(always)]
-    pub(crate) fn frames_with(&self, frames: usize, compares: &[HeaderPair]) -> u64 {
+    pub(crate) fn frames_with(&self, frames: usize, compares: &[HeaderPair]) -> BurstBits {
         let bits = compares.iter().fold(0, |bits, pair| bits | self.found_with(frames, pair));
         bits & burst_bits(frames)
     }
 
     /// [`Self::frames_with`] for two compares. Bits after the last frame have no meaning.
     #[inline(always)]
-    fn found_with(&self, frames: usize, pair: &HeaderPair) -> u64 {
+    fn found_with(&self, frames: usize, pair: &HeaderPair) -> BurstBits {
         let [one, other] = pair.map(|compare| {
             let (mask, value) = (u32x8::splat(compare.mask), u32x8::splat(compare.value));
             (compare.word.min(WORDS - 1), mask, value)
@@ -33,7 +33,7 @@ impl LaneState {
             let is_other: u32x8 = eight.marking.simd_eq(u32x8::splat(OTHER));
             let found = (is_other | is_equal(one) | is_equal(other)).to_bitmask() | eight.v6;
             let found = if eight.is_tagged { ALL } else { found };
-            bits |= u64::from(found) << (LANES * at);
+            bits |= BurstBits::from(found) << (LANES * at);
         }
         bits
     }

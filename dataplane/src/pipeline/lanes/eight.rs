@@ -3,6 +3,7 @@
 use super::marking::{DEI, PCP, TAGGED};
 use super::{EIGHTS, LANES, be16, lanes_of, octet, of_bits, of_lanes};
 use crate::frame::{Frame, length_bytes};
+use crate::limits::BurstBits;
 use crate::pipeline::class::Class;
 use crate::snapshot::FastPathPort;
 use crate::wire::parse::{Kind, parse};
@@ -193,36 +194,36 @@ impl Eight {
         port: &FastPathPort,
         rx: &[F],
         frame_bytes_max: u16,
-    ) -> u64 {
+    ) -> BurstBits {
         let longest = u32::from(frame_bytes_max) + bytes_of(2 * ethernet::TAG_BYTES);
         let (whole, rest) = rx.as_chunks::<LANES>();
         let mut control_bits = 0;
-        for ((at, frames), eight) in (0..).zip(whole).zip(eights.iter_mut()) {
+        for (at, (frames, eight)) in whole.iter().zip(eights.iter_mut()).enumerate() {
             let [a, b, c, d, e, f, g, h] = frames;
-            let frames = [a, b, c, d, e, f, g, h].map(Some);
-            *eight = Self::classify::<F, IS_BRIDGED>(port, &frames, longest);
-            control_bits |= eight.control_bits(&frames) << (LANES * at);
+            let each = [a, b, c, d, e, f, g, h].map(Some);
+            *eight = Self::classify::<F, IS_BRIDGED>(port, &each, longest);
+            if eight.others() != 0 {
+                control_bits |= eight.control_bits(frames) << (LANES * at);
+            }
         }
         let at = whole.len();
         if let Some(eight) = eights.get_mut(at).filter(|_| !rest.is_empty()) {
-            let bits = Self::classify_rest::<F, IS_BRIDGED>(port, rest, longest, eight);
-            control_bits |= bits << (LANES * at);
+            Self::classify_rest::<F, IS_BRIDGED>(port, rest, longest, eight);
+            control_bits |= eight.control_bits(rest) << (LANES * at);
         }
         control_bits
     }
 
-    /// Classifies the frames at the end of a burst, fewer than eight. Returns the bits of the MAC
-    /// control frames.
+    /// Classifies the frames at the end of a burst, fewer than eight.
     #[inline(never)]
     fn classify_rest<F: Frame, const IS_BRIDGED: bool>(
         port: &FastPathPort,
         rest: &[F],
         frame_bytes_max: u32,
         eight: &mut Self,
-    ) -> u64 {
+    ) {
         let frames = core::array::from_fn(|lane| rest.get(lane));
         *eight = Self::classify::<F, IS_BRIDGED>(port, &frames, frame_bytes_max);
-        eight.control_bits(&frames)
     }
 
     /// Reads and classifies up to eight frames of a port, which is bridged or routed.
@@ -358,14 +359,13 @@ impl Eight {
         self.others() & ((1 << count) - 1) != 0
     }
 
-    /// Bit i is set if frame i is a MAC control frame.
-    #[inline(always)]
-    fn control_bits<F: Frame>(&self, frames: &[Option<&F>; LANES]) -> u64 {
-        let others = lanes_of(self.others()).filter_map(|lane| Some((lane, frames[lane]?)));
-        let bit = |(lane, frame): (usize, &F)| {
-            u64::from(parse(frame.head(), frame.len()).kind == Kind::MacControl) << lane
-        };
-        others.map(bit).fold(0, |bits, bit| bits | bit)
+    /// Bit i is set if frame i is a MAC control frame; such frames are not taken.
+    #[inline(never)]
+    fn control_bits<F: Frame>(&self, frames: &[F]) -> BurstBits {
+        let is_control = |frame: &F| parse(frame.head(), frame.len()).kind == Kind::MacControl;
+        let controls =
+            lanes_of(self.others()).filter(|&lane| frames.get(lane).is_some_and(is_control));
+        controls.fold(0, |bits, lane| bits | 1 << lane)
     }
 
     /// [`Self::rewritten`] with the TTL as it came. A header whose TOS keeps all bits does not
