@@ -32,6 +32,10 @@ pub(crate) const SHORT_BURST_FRAMES: u32 = 64;
 /// than [`SHORT_BURST_FRAMES`]. A PAUSE frame is obeyed within two turns.
 const TURN_FRAMES: usize = 512;
 
+/// Turns without waiting frames after which bursts may be longer. Where pauses come and go, frames
+/// wait again soon.
+const CALM_TURNS: u32 = 256;
+
 /// Frames that a worker of `queues` receive queues receives from each in one turn, at most.
 #[expect(clippy::cast_possible_truncation, reason = "at most BURST_MAX")]
 fn rx_burst_frames(queues: usize) -> u32 {
@@ -43,8 +47,12 @@ impl<D: Device, V: Driver> Core<D, V> {
     #[inline(always)]
     pub(crate) fn set_rx_burst_frames(&mut self) {
         let is_any_waiting = self.ports.iter().any(Port::has_queued);
-        self.rx_burst_frames =
-            if is_any_waiting { SHORT_BURST_FRAMES } else { rx_burst_frames(self.inputs.len()) };
+        self.calm_turns = if is_any_waiting { 0 } else { self.calm_turns.saturating_add(1) };
+        self.rx_burst_frames = if self.calm_turns < CALM_TURNS {
+            SHORT_BURST_FRAMES
+        } else {
+            rx_burst_frames(self.inputs.len())
+        };
     }
 
     /// Receives a burst of the port at `slot` if its VIQs have room. Returns whether any frame was

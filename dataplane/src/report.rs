@@ -27,8 +27,8 @@ pub struct Origins {
 
 impl Origins {
     /// The VIQs of frames with this metadata.
-    pub(crate) fn of<'a, I: Iterator<Item = &'a FrameMeta>>(
-        metas: I,
+    pub(crate) fn of(
+        metas: impl Iterator<Item = FrameMeta>,
         port_of: impl Fn(ViqId) -> PortId,
     ) -> Self {
         let mut origins = Self::default();
@@ -185,7 +185,7 @@ mod tests {
 
     /// Every receive queue is that of the port with its number.
     fn of(metas: core::slice::Iter<'_, FrameMeta>) -> Origins {
-        Origins::of(metas, |viq| PortId::from_index(viq.port_index()).unwrap())
+        Origins::of(metas.copied(), |viq| PortId::from_index(viq.port_index()).unwrap())
     }
 
     #[test]

@@ -179,6 +179,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
                 .map(|rates| HostPolicers::new(rates, own_queues.len())),
             busy_turns: 0,
             rx_burst_frames: SHORT_BURST_FRAMES,
+            calm_turns: 0,
             has_addresses: false,
             unresolved_until: Instant::NEVER,
             unresolved: Unresolved::default(),

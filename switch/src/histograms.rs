@@ -23,8 +23,8 @@ const NS_MAX: u64 = 10_000_000_000;
 /// Bounds of a time's buckets, 1 ns to 2^33 ns; the longest times are above all of them.
 const TIME_BUCKETS: u32 = 34;
 
-/// Bounds of the buckets of burst sizes, 1 to 64 frames.
-const BURST_BUCKETS: u32 = BURST_MAX.ilog2() + 1;
+/// Bounds of the buckets of burst sizes, 1 to 128 frames.
+const BURST_BUCKETS: u32 = BURST_MAX.next_power_of_two().ilog2() + 1;
 
 /// Two digits: 1 % error, and 30 KB a histogram, of which the used lines stay in the cache.
 const SIGNIFICANT_DIGITS: u8 = 2;
@@ -317,12 +317,12 @@ mod tests {
     #[test]
     fn bursts_have_exact_buckets_and_an_exact_sum() {
         let mut recorder = Recorder::default();
-        for frames in [1, 3, 4, 33, 64] {
+        for frames in [1, 3, 4, 33, 64, BURST_MAX] {
             recorder.received(frames);
         }
         let bursts = recorder.histograms.burst_frames();
-        assert_eq!(bursts.buckets, [1, 1, 3, 3, 3, 3, 5]);
-        assert_eq!((bursts.sum, bursts.count), (105, 5));
+        assert_eq!(bursts.buckets, [1, 1, 3, 3, 3, 3, 5, 6]);
+        assert_eq!((bursts.sum, bursts.count), (105 + BURST_MAX as u64, 6));
     }
 
     #[test]

@@ -238,7 +238,7 @@ impl<F: Frame> HandoffTx<F> {
         has_to_stay: impl Fn(usize, Priority) -> bool,
     ) {
         let slot_of = &self.slot_of;
-        let may_go = |meta: &FrameMeta| {
+        let may_go = |meta: FrameMeta| {
             let priority = Priority::from_low_bits(meta.priority);
             !slot_in(slot_of, usize::from(meta.out)).is_some_and(|at| has_to_stay(at, priority))
         };

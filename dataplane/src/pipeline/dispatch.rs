@@ -64,18 +64,9 @@ impl<D: Device, V: Driver> Core<D, V> {
             port.batch_burst(&mut self.rx, &group_of);
             return port.flush_if_long(&mut self.device, &mut self.accounting);
         }
-        if let Some((out_slot, priority)) = only_queue(going()) {
-            // By group, so that a frame's is copied without a question.
-            let metas: ArrayVec<FrameMeta, BURST_MAX> = dispositions
-                .iter()
-                .map(|disposition| match disposition {
-                    Disposition::Queue(_, meta) => *meta,
-                    _ => FrameMeta::NONE,
-                })
-                .collect();
-            let frames = self.rx.drain(..).zip(group_of);
-            let queued = frames.map(|(frame, group)| metas[usize::from(group)].queued(frame));
-            return self.ports[out_slot].enqueue_burst(priority, queued, &mut self.accounting);
+        if let Some((out_slot, meta)) = only_queue(going()) {
+            let frames = self.rx.drain(..);
+            return self.ports[out_slot].enqueue_run(&meta, frames, &mut self.accounting);
         }
         let frames = core::mem::take(&mut self.rx);
         for (frame, group) in frames.into_iter().zip(group_of) {
@@ -377,18 +368,14 @@ pub(crate) fn only_batch<'a>(
     all.then_some(usize::from(first))
 }
 
-/// The slot and priority to whose queue all of `dispositions` lead, if there is one.
+/// The slot to whose queue all of `dispositions` lead, if there is one, and their metadata are the
+/// same but for the length.
 #[inline(always)]
 #[expect(single_use_lifetimes, reason = "an elided one is not stable in `impl Trait`")]
 fn only_queue<'a>(
     mut dispositions: impl Iterator<Item = &'a Disposition>,
-) -> Option<(usize, Priority)> {
-    let &Disposition::Queue(first, FrameMeta { priority, .. }) = dispositions.next()? else {
-        return None;
-    };
-    let joins = |disposition: &Disposition| {
-        let &Disposition::Queue(slot, meta) = disposition else { return false };
-        (slot, meta.priority) == (first, priority)
-    };
-    dispositions.all(joins).then_some((usize::from(first), Priority::from_low_bits(priority)))
+) -> Option<(usize, FrameMeta)> {
+    let &Disposition::Queue(first, meta) = dispositions.next()? else { return None };
+    let joins = |disposition: &Disposition| matches!(disposition, Disposition::Queue(slot, its) if *slot == first && its.is_of_run(&meta));
+    dispositions.all(joins).then_some((usize::from(first), meta))
 }

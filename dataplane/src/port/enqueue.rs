@@ -6,9 +6,8 @@ use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Burst;
-use crate::ids::Priority;
 use crate::port::tx_batch::Run;
-use crate::queue::veq::QueuedFrame;
+use crate::queue::veq::{FrameMeta, QueuedFrame};
 
 /// From this number of frames on, a transmit batch is sent before the end of the turn. Half a burst:
 /// as the frames of a port that are sent free buffers which the next port's frames use, in the cache.
@@ -107,21 +106,22 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.queue(queued, accounting);
     }
 
-    /// Puts admitted frames of `priority` at the end of its VEQ.
-    #[inline(always)]
-    pub(crate) fn enqueue_burst(
+    /// Puts admitted frames with the same metadata, but for their lengths, at the end of their VEQ. A
+    /// function of its own: the burst that need not wait keeps its registers.
+    #[inline(never)]
+    pub(crate) fn enqueue_run(
         &mut self,
-        priority: Priority,
-        frames: impl Iterator<Item = QueuedFrame<D::Frame>>,
+        meta: &FrameMeta,
+        frames: impl ExactSizeIterator<Item = D::Frame>,
         accounting: &mut Accounting<D::Frame, V>,
     ) {
         self.spill_pending(accounting);
-        let mut refused: Burst<QueuedFrame<D::Frame>> = Burst::new();
-        let veq = &mut self.queues[priority.index()].veq;
-        veq.extend(&mut accounting.frame_pool, frames, |queued| refused.push(queued));
-        self.occupied_bits |= priority.bit();
-        for queued in refused {
-            self.drop_queued(queued, DropReason::TailDrop, accounting);
+        let mut refused: Burst<D::Frame> = Burst::new();
+        let veq = &mut self.queues[usize::from(meta.priority & 7)].veq;
+        veq.extend_run(&mut accounting.frame_pool, meta, frames, |frame| refused.push(frame));
+        self.occupied_bits |= meta.priority_bit();
+        for frame in refused {
+            self.drop_queued(meta.queued(frame), DropReason::TailDrop, accounting);
         }
     }
 

@@ -24,7 +24,7 @@ impl<D: Device, V: Driver> Port<D, V> {
     pub(crate) fn metas<'a>(
         &'a self,
         frame_pool: &'a FramePool<D::Frame>,
-    ) -> impl Iterator<Item = &'a FrameMeta> {
+    ) -> impl Iterator<Item = FrameMeta> {
         debug_assert!(self.tx_batch.is_empty(), "between turns nothing stands ready");
         debug_assert!(
             !V::IS_EVENT_DRIVEN || self.pending.is_none(),

@@ -12,14 +12,14 @@ use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
 use crate::port::tx_batch::{Kept, Run};
 use crate::probe::Probe;
 use crate::queue::ecn;
-use crate::queue::veq::{QueuedFrame, low_32_bits};
+use crate::queue::veq::{FrameMeta, QueuedFrame, low_32_bits};
 use crate::settings::DepthCurve;
 use crate::time::Instant;
 use rand_xoshiro::SplitMix64;
 
 /// Bursts that a port serves from its queues in one turn: enough to drain what several ports
 /// receive in one turn, few enough that the turn stays short and a pause takes effect soon.
-const BURSTS_A_TURN: usize = 2;
+const BURSTS_A_TURN: usize = 3;
 
 impl<D: Device, V: Driver> Port<D, V> {
     /// Sends the transmit batch, then serves the queues as far as the device, the pacer and the
@@ -102,18 +102,21 @@ impl<D: Device, V: Driver> Port<D, V> {
         let (veq, tx_batch) = (&mut self.queues[priority].veq, &mut self.tx_batch);
         // The queue becomes no deeper here.
         let ecn = accounting.ecn[priority].filter(|ecn| veq.bytes() > ecn.kmin_bytes);
-        while room > 0 && !veq.is_empty() {
-            let mut depth_bytes = veq.bytes();
-            let places = veq.front_frames(&mut accounting.frame_pool, room);
-            let (took, rng) = (places.len(), &mut accounting.rng);
-            tx_batch.take_waiting(places, cell_bytes, |frame, meta| {
-                if let Some(settings) = &ecn {
-                    let marked = mark(settings, depth_bytes, meta.l3, frame, rng);
-                    self.counters.ecn_marked_frames[priority] += u64::from(marked);
+        while room > 0
+            && let Some(front) = veq.front_frames(&mut accounting.frame_pool, room)
+        {
+            let took = front.len();
+            let bytes = match &ecn {
+                None => tx_batch.take_waiting(front, cell_bytes, |_, _| ()),
+                Some(settings) => {
+                    let (mut depth_bytes, rng) = (veq.bytes(), &mut accounting.rng);
+                    tx_batch.take_waiting(front, cell_bytes, |frame, meta| {
+                        let marked = mark(settings, depth_bytes, meta.l3, frame, rng);
+                        self.counters.ecn_marked_frames[priority] += u64::from(marked);
+                        depth_bytes -= u32::from(meta.bytes);
+                    })
                 }
-                depth_bytes -= u32::from(meta.bytes);
-            });
-            let bytes = veq.bytes() - depth_bytes;
+            };
             veq.took(&mut accounting.frame_pool, took, bytes);
             room -= took;
         }
@@ -270,9 +273,9 @@ impl<D: Device, V: Driver> Port<D, V> {
     /// ECN may look again.
     #[cold]
     fn put_back_served(&mut self, accounting: &mut Accounting<D::Frame, V>) {
-        self.take_back(0xFF, accounting, |port, queued| {
+        self.take_back(0xFF, accounting, |port, meta| {
             if !port.writes_telemetry {
-                queued.meta.l3 = 0;
+                meta.l3 = 0;
             }
         });
     }
@@ -282,18 +285,34 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.take_back(bits, accounting, |_, _| ());
     }
 
-    /// The same; calls `change` for each frame first.
+    /// The metadata of the transmit batch, if all of it is one run of a priority in `bits` whose
+    /// queue has no frames. Taken back, it is like a burst that arrives there, unless the frames
+    /// count for a rate or have telemetry.
+    #[inline(always)]
+    fn run_to_take_back(&self, bits: u8) -> Option<FrameMeta> {
+        let meta = self.tx_batch.only_run()?;
+        let other_bits = self.occupied_bits | self.receiver.rate_limited_bits();
+        let is_plain = bits & !other_bits & meta.priority_bit() != 0 && !self.writes_telemetry;
+        is_plain.then_some(*meta)
+    }
+
+    /// [`Self::unbatch`] that calls `change` for the metadata of each frame first.
     #[inline(always)]
     fn take_back(
         &mut self,
         bits: u8,
         accounting: &mut Accounting<D::Frame, V>,
-        change: impl Fn(&Self, &mut QueuedFrame<D::Frame>),
+        change: impl Fn(&Self, &mut FrameMeta),
     ) {
         self.spill_pending(accounting);
+        if let Some(mut meta) = self.run_to_take_back(bits) {
+            change(self, &mut meta);
+            let mut frames = self.tx_batch.take_all();
+            return self.enqueue_run(&meta, frames.drain(..), accounting);
+        }
         let mut kept = Kept::new();
         while let Some(mut queued) = self.tx_batch.take_last(bits, &mut kept) {
-            change(self, &mut queued);
+            change(self, &mut queued.meta);
             self.put_departed_front(queued, accounting);
         }
         self.tx_batch.keep(bits, &mut kept);

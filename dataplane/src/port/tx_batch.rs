@@ -6,7 +6,7 @@
 use crate::frame::{Burst, Frame, length_bytes};
 use crate::frame_sums::FrameSums;
 use crate::limits::{BURST_MAX, BurstBits};
-use crate::queue::veq::{FrameMeta, QueuedFrame};
+use crate::queue::veq::{FrameMeta, Front, FrontRun, QueuedFrame};
 use arrayvec::ArrayVec;
 
 /// Consecutive frames that are accounted for together.
@@ -93,37 +93,52 @@ impl<F: Frame> TxBatch<F> {
         open(&mut self.runs, run)
     }
 
-    /// Moves the frames out of `places` into the batch, which has room for them, each into the run
-    /// of its metadata. Calls `look` for each frame first.
+    /// Moves frames that waited into the batch, which has room for them, each into the run of its
+    /// metadata. Calls `look` for each frame first. Returns their bytes.
     #[inline(always)]
     pub(crate) fn take_waiting(
         &mut self,
-        places: &mut [Option<QueuedFrame<F>>],
+        mut front: Front<'_, F>,
         cell_bytes: u32,
         mut look: impl FnMut(&mut F, &FrameMeta),
-    ) {
-        let Some(Some(first)) = places.first() else { return };
-        // The sum of consecutive frames with the same key, added to the run when the key changes.
-        let mut key = first.meta.run_key();
+    ) -> u32 {
+        let Some(FrontRun { meta, lengths_bytes, places }) = front.as_run() else {
+            return self.take_each(front, cell_bytes, look);
+        };
         let mut sums = FrameSums::default();
-        let mut number = self.open(Run { meta: first.meta, sums });
+        lengths_bytes.iter().for_each(|&bytes| sums.add(FrameSums::of_one(bytes, cell_bytes)));
+        let number = self.open(Run { meta, sums });
         let start = self.frames.len();
-        let Self { frames, run_of, runs } = self;
-        let taken = places.iter_mut().zip(&mut run_of[start..]).map_while(|(place, run)| {
-            let QueuedFrame { mut frame, meta } = place.take()?;
-            look(&mut frame, &meta);
-            if meta.run_key() != key {
-                runs[usize::from(number)].sums.add(core::mem::take(&mut sums));
-                key = meta.run_key();
-                number = open(runs, Run { meta, sums });
-            }
-            sums.add(FrameSums::of_one(meta.bytes, cell_bytes));
-            *run = number;
+        let Self { frames, run_of, .. } = self;
+        if let Some(run_of) = run_of.get_mut(start..start + places.len()) {
+            run_of.fill(number);
+        }
+        let taken = places.iter_mut().zip(lengths_bytes).map_while(|(place, &bytes)| {
+            let mut frame = place.take()?;
+            look(&mut frame, &FrameMeta { bytes, ..meta });
             Some(frame)
         });
         // Not one by one: each push would wait for the length that the one before it wrote.
         frames.extend(taken);
-        self.runs[usize::from(number)].sums.add(sums);
+        sums.bytes
+    }
+
+    /// The same for frames of several runs.
+    #[inline(never)]
+    fn take_each(
+        &mut self,
+        front: Front<'_, F>,
+        cell_bytes: u32,
+        mut look: impl FnMut(&mut F, &FrameMeta),
+    ) -> u32 {
+        let mut sum_bytes = 0;
+        for QueuedFrame { mut frame, meta } in front.drain() {
+            look(&mut frame, &meta);
+            sum_bytes += u32::from(meta.bytes);
+            let run = self.open(Run::of_one(&meta, cell_bytes));
+            self.push(frame, run);
+        }
+        sum_bytes
     }
 
     /// Adds a frame of the run with index `run`.
@@ -180,6 +195,19 @@ impl<F: Frame> TxBatch<F> {
             account(run);
             run.sums = unsent;
         }
+    }
+
+    /// The metadata of all frames but their length, if they are of one run.
+    #[inline(always)]
+    pub(crate) fn only_run(&self) -> Option<&FrameMeta> {
+        let [run] = self.runs.as_slice() else { return None };
+        Some(&run.meta)
+    }
+
+    /// Takes all frames.
+    pub(crate) fn take_all(&mut self) -> Burst<F> {
+        self.runs.clear();
+        core::mem::take(&mut self.frames)
     }
 
     /// Takes back the last frame whose priority is in `bits`, with its metadata. Those behind it

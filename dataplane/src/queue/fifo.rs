@@ -4,121 +4,13 @@
 //! a chain of chunks from one frame pool, which is allocated at start. No queue ever allocates, and
 //! a queued frame costs a part of a cache line, not a list node of its own.
 
-use crate::buffer::ViqId;
-use crate::frame::{Frame, length_bytes};
-use crate::ids::{PortId, Priority};
-use crate::time::Instant;
+use super::chunk::{CHUNK, CHUNK_END, Chunk, Front};
+use super::frame_meta::{FrameMeta, QueuedFrame};
+use crate::frame::Frame;
 use alloc::boxed::Box;
 
-/// Frames per chunk. Few, so that a growing queue gets chunks that another queue has just freed and
-/// that are still in the caches.
-pub(super) const CHUNK: usize = CHUNK_END as usize;
-/// The slot index after a chunk's last.
-const CHUNK_END: u8 = 8;
 /// The chunk index that means "none".
 const NONE: u32 = u32::MAX;
-
-/// Metadata of a queued frame. Everything else is in the frame. The fields of
-/// [`Self::run_key`] are together, in the order of their bits, so that it is one load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct FrameMeta {
-    /// Offset of the IP header, which ECN marks; 0 if there is none.
-    pub l3: u8,
-    /// Egress priority; above its three bits, a mark if a capture follows the frame.
-    pub priority: u8,
-    /// The virtual ingress queue (VIQ) that the frame is charged to.
-    pub viq: ViqId,
-    /// Low 32 bits of the arrival time in nanoseconds.
-    pub arrived_ns: u32,
-    /// Index of the egress port.
-    pub out: u16,
-    /// Length in bytes at egress.
-    pub bytes: u16,
-}
-
-impl FrameMeta {
-    /// The metadata of no frame.
-    pub(crate) const NONE: Self =
-        Self { viq: ViqId::NONE, bytes: 0, arrived_ns: 0, out: 0, priority: 0, l3: 0 };
-
-    /// Marks, "none" included: as many as there are values above the priority.
-    pub(crate) const MARKS: u8 = 1 << (u8::BITS - Self::MARK_SHIFT);
-    const MARK_SHIFT: u32 = 3;
-
-    /// The mark of a frame that a capture follows; 0 for none. Frames with different marks are of
-    /// different [runs](Self::run_key).
-    #[inline(always)]
-    pub(crate) const fn mark(&self) -> u8 {
-        self.priority >> Self::MARK_SHIFT
-    }
-
-    /// Sets the mark.
-    pub(crate) const fn set_mark(&mut self, mark: u8) {
-        self.priority = self.priority & 7 | mark << Self::MARK_SHIFT;
-    }
-
-    /// `frame`, with this metadata and its own length.
-    #[inline(always)]
-    pub(crate) fn queued<F: Frame>(self, frame: F) -> QueuedFrame<F> {
-        QueuedFrame { meta: Self { bytes: length_bytes(&frame), ..self }, frame }
-    }
-
-    /// The index of the ingress port; for the switch's own frames, an index that no port has.
-    #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "a VIQ's index has 16 bits")]
-    pub(super) const fn ingress(&self) -> u16 {
-        self.viq.port_index() as u16
-    }
-
-    /// The bit of the egress priority.
-    #[inline(always)]
-    pub(crate) const fn priority_bit(&self) -> u8 {
-        1 << (self.priority & 7)
-    }
-
-    /// The fields that frames of one run have in common besides the egress port, as one word.
-    #[inline(always)]
-    pub(crate) const fn run_key(&self) -> u64 {
-        (self.arrived_ns as u64) << 32
-            | (self.viq.bits() as u64) << 16
-            | (self.priority as u64) << 8
-            | self.l3 as u64
-    }
-
-    /// The metadata of one of the switch's own frames, which is charged to no VIQ.
-    pub fn own<F: Frame>(frame: &F, out: PortId, priority: Priority, now: Instant) -> Self {
-        Self {
-            viq: ViqId::NONE,
-            bytes: u16::try_from(frame.len()).unwrap_or(u16::MAX),
-            arrived_ns: low_32_bits(now),
-            out: u16::try_from(out.index()).unwrap_or(u16::MAX),
-            priority: priority.value(),
-            l3: 0,
-        }
-    }
-}
-
-/// The low 32 bits of a time in nanoseconds: enough for waits below four seconds.
-#[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "the high bits are meant to go")]
-pub const fn low_32_bits(time: Instant) -> u32 {
-    time.ns as u32
-}
-
-/// A frame and its metadata.
-#[derive(Debug)]
-pub struct QueuedFrame<F> {
-    /// The frame.
-    pub frame: F,
-    /// Its metadata.
-    pub meta: FrameMeta,
-}
-
-/// Slots for frames, aligned to a cache line.
-#[derive(Debug)]
-#[repr(align(64))]
-struct Chunk<F>([Option<QueuedFrame<F>>; CHUNK]);
 
 /// The chunks that all queues of a worker share.
 #[derive(Debug)]
@@ -135,7 +27,7 @@ impl<F: Frame> FramePool<F> {
     pub fn new(frames: usize, queues: usize) -> Self {
         let count = frames.div_ceil(CHUNK) + 2 * queues;
         let count = u32::try_from(count).expect("fewer than 2^32 chunks");
-        let chunks = (0..count).map(|_| Chunk([const { None }; CHUNK])).collect();
+        let chunks = (0..count).map(|_| Chunk::new()).collect();
         let next = (1..=count).map(|next| if next == count { NONE } else { next }).collect();
         Self { chunks, next, free: if count == 0 { NONE } else { 0 } }
     }
@@ -152,9 +44,10 @@ impl<F: Frame> FramePool<F> {
         self.free = index;
     }
 
+    /// Puts a frame into an empty slot of a chunk, which has no other frame if it `is_empty`.
     #[inline(always)]
-    fn put(&mut self, chunk: u32, at: u8, queued: QueuedFrame<F>) {
-        fill(&mut self.chunks[chunk as usize].0[at as usize % CHUNK], queued);
+    fn put(&mut self, chunk: u32, at: u8, queued: QueuedFrame<F>, is_empty: bool) {
+        self.chunks[chunk as usize].put(at, queued, is_empty);
     }
 }
 
@@ -184,6 +77,25 @@ impl Fifo {
         self.head == self.tail && self.first == self.end
     }
 
+    /// Makes room for a frame at the end. Returns whether there is room, and whether the tail chunk
+    /// has no frame.
+    #[inline(always)]
+    fn make_room<F: Frame>(&mut self, frame_pool: &mut FramePool<F>) -> Option<bool> {
+        if self.tail != NONE && self.end != CHUNK_END {
+            return Some(self.is_empty());
+        }
+        let fresh = frame_pool.take()?;
+        if self.tail == NONE {
+            self.head = fresh;
+            self.first = 0;
+        } else {
+            frame_pool.next[self.tail as usize] = fresh;
+        }
+        self.tail = fresh;
+        self.end = 0;
+        Some(true)
+    }
+
     /// Adds a frame at the end. Returns it if the frame pool is used up, which its size rules out.
     #[inline(always)]
     pub(super) fn push_back<F: Frame>(
@@ -191,64 +103,36 @@ impl Fifo {
         frame_pool: &mut FramePool<F>,
         queued: QueuedFrame<F>,
     ) -> Result<(), QueuedFrame<F>> {
-        if self.tail == NONE || self.end == CHUNK_END {
-            let Some(fresh) = frame_pool.take() else { return Err(queued) };
-            if self.tail == NONE {
-                self.head = fresh;
-                self.first = 0;
-            } else {
-                frame_pool.next[self.tail as usize] = fresh;
-            }
-            self.tail = fresh;
-            self.end = 0;
-        }
-        frame_pool.put(self.tail, self.end, queued);
+        let Some(is_empty) = self.make_room(frame_pool) else { return Err(queued) };
+        frame_pool.put(self.tail, self.end, queued, is_empty);
         self.end += 1;
         Ok(())
     }
 
-    /// Adds frames at the end; `refused` gets those for which the frame pool has no room. Returns
-    /// the number of those that were added, and their bytes.
+    /// Adds frames with the same metadata, but for their lengths, at the end; `refused` gets those
+    /// for which the frame pool has no room. Returns the number of those that were added, and their
+    /// bytes.
     #[inline(always)]
-    pub(super) fn extend<F: Frame>(
+    pub(super) fn extend_run<F: Frame>(
         &mut self,
         frame_pool: &mut FramePool<F>,
-        mut frames: impl Iterator<Item = QueuedFrame<F>>,
-        mut refused: impl FnMut(QueuedFrame<F>),
+        meta: &FrameMeta,
+        mut frames: impl ExactSizeIterator<Item = F>,
+        mut refused: impl FnMut(F),
     ) -> (u32, u32) {
-        let (mut count, mut bytes) = self.fill_tail(frame_pool, &mut frames);
-        // The first frame of each chunk allocates the chunk.
-        while let Some(queued) = frames.next() {
-            let first_bytes = u32::from(queued.meta.bytes);
-            if let Err(queued) = self.push_back(frame_pool, queued) {
-                refused(queued);
-                continue;
-            }
-            let (more, more_bytes) = self.fill_tail(frame_pool, &mut frames);
-            count += 1 + more;
-            bytes += first_bytes + more_bytes;
+        let (mut count, mut sum_bytes) = (0, 0);
+        while frames.len() > 0 {
+            let Some(is_empty) = self.make_room(frame_pool) else {
+                frames.for_each(&mut refused);
+                break;
+            };
+            let Some(chunk) = frame_pool.chunks.get_mut(self.tail as usize) else { break };
+            let (more, bytes) = chunk.put_run(self.end, meta, &mut frames, is_empty);
+            self.end += more;
+            count += u32::from(more);
+            sum_bytes += bytes;
         }
-        (count, bytes)
-    }
-
-    /// Adds frames to the tail chunk until it is full or there are no more. Returns their number
-    /// and their bytes.
-    #[inline(always)]
-    fn fill_tail<F: Frame>(
-        &mut self,
-        frame_pool: &mut FramePool<F>,
-        frames: &mut impl Iterator<Item = QueuedFrame<F>>,
-    ) -> (u32, u32) {
-        let (mut count, mut bytes) = (0_u8, 0);
-        if let Some(chunk) = frame_pool.chunks.get_mut(self.tail as usize) {
-            for (place, queued) in chunk.0.iter_mut().skip(self.end as usize).zip(frames) {
-                count += 1;
-                bytes += u32::from(queued.meta.bytes);
-                fill(place, queued);
-            }
-        }
-        self.end += count;
-        (u32::from(count), bytes)
+        (count, sum_bytes)
     }
 
     /// Puts a frame back at the front.
@@ -261,32 +145,29 @@ impl Fifo {
         if self.is_empty() {
             return self.push_back(frame_pool, queued);
         }
-        if self.first == 0 {
+        let is_empty = self.first == 0;
+        if is_empty {
             let Some(fresh) = frame_pool.take() else { return Err(queued) };
             frame_pool.next[fresh as usize] = self.head;
             self.head = fresh;
             self.first = CHUNK_END;
         }
         self.first -= 1;
-        frame_pool.put(self.head, self.first, queued);
+        frame_pool.put(self.head, self.first, queued, is_empty);
         Ok(())
     }
 
     /// The metadata of the first frame.
     #[inline(always)]
-    pub(super) fn front<'a, F: Frame>(
-        &self,
-        frame_pool: &'a FramePool<F>,
-    ) -> Option<&'a FrameMeta> {
-        let chunk = frame_pool.chunks.get(self.head as usize)?;
-        chunk.0[self.first as usize % CHUNK].as_ref().map(|queued| &queued.meta)
+    pub(super) fn front<F: Frame>(&self, frame_pool: &FramePool<F>) -> Option<FrameMeta> {
+        frame_pool.chunks.get(self.head as usize)?.meta(self.first as usize)
     }
 
     /// The metadata of all frames, in order.
     pub(super) fn metas<'a, F: Frame>(
         &self,
         frame_pool: &'a FramePool<F>,
-    ) -> impl Iterator<Item = &'a FrameMeta> + use<'a, F> {
+    ) -> impl Iterator<Item = FrameMeta> + use<'a, F> {
         let (mut chunk, mut slot) = (self.head, self.first);
         let (tail, end) = (self.tail, self.end);
         core::iter::from_fn(move || {
@@ -297,9 +178,9 @@ impl Fifo {
                 chunk = *frame_pool.next.get(chunk as usize)?;
                 slot = 0;
             }
-            let queued = frame_pool.chunks.get(chunk as usize)?.0[slot as usize].as_ref();
+            let meta = frame_pool.chunks.get(chunk as usize)?.meta(slot as usize);
             slot += 1;
-            queued.map(|queued| &queued.meta)
+            meta
         })
     }
 
@@ -310,11 +191,11 @@ impl Fifo {
         &self,
         frame_pool: &'a mut FramePool<F>,
         frames_max: usize,
-    ) -> &'a mut [Option<QueuedFrame<F>>] {
-        let Some(chunk) = frame_pool.chunks.get_mut(self.head as usize) else { return &mut [] };
-        let first = self.first as usize % CHUNK;
+    ) -> Option<Front<'a, F>> {
+        let chunk = frame_pool.chunks.get_mut(self.head as usize)?;
         let end = if self.head == self.tail { self.end as usize } else { CHUNK };
-        &mut chunk.0[first..end.min(first.saturating_add(frames_max))]
+        let front = chunk.front(self.first as usize, end).up_to(frames_max);
+        (!front.is_empty()).then_some(front)
     }
 
     /// Removes the slots of the first `frames` frames, which the caller has taken out.
@@ -334,13 +215,4 @@ impl Fifo {
             self.first = 0;
         }
     }
-}
-
-/// Puts a frame into an empty slot. Does not read the slot: a read would wait for memory that is
-/// not in the caches, a store does not.
-#[inline(always)]
-#[expect(clippy::mem_forget, reason = "what is forgotten is `None`")]
-fn fill<F>(place: &mut Option<QueuedFrame<F>>, queued: QueuedFrame<F>) {
-    debug_assert!(place.is_none(), "places that are in no queue are empty");
-    core::mem::forget(place.replace(queued));
 }

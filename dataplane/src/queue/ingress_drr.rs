@@ -6,7 +6,9 @@
 //! hop. Round robin gives each ingress port the same share. Frames of one ingress port, and so of
 //! one flow, stay in order.
 
-use super::fifo::{Fifo, FrameMeta, FramePool, QueuedFrame};
+use super::chunk::Front;
+use super::fifo::{Fifo, FramePool};
+use super::frame_meta::{FrameMeta, QueuedFrame};
 use crate::frame::Frame;
 use crate::limits::PORTS_MAX;
 use alloc::vec::Vec;
@@ -82,10 +84,24 @@ impl IngressDrr {
         }
     }
 
-    /// The FIFO of the ingress port of a frame with this metadata.
-    pub(super) fn fifo_of(&mut self, meta: &FrameMeta) -> &mut Fifo {
-        let at = self.place_of(meta.ingress());
-        &mut self.ports[at].fifo
+    /// Adds frames with the same metadata at the end of their ingress port's FIFO, as
+    /// [`Fifo::extend_run`] does.
+    pub(super) fn extend_run<F: Frame>(
+        &mut self,
+        frame_pool: &mut FramePool<F>,
+        meta: &FrameMeta,
+        frames: impl ExactSizeIterator<Item = F>,
+        refused: impl FnMut(F),
+    ) -> (u32, u32) {
+        let ingress = meta.ingress();
+        let at = self.place_of(ingress);
+        let fifo = &mut self.ports[at].fifo;
+        fifo.ingress = ingress;
+        let (count, bytes) = fifo.extend_run(frame_pool, meta, frames, refused);
+        if count > 0 {
+            self.set_active(at);
+        }
+        (count, bytes)
     }
 
     /// Adds a frame at the end of its ingress port's FIFO.
@@ -121,10 +137,7 @@ impl IngressDrr {
     }
 
     /// The metadata of the next frame.
-    pub(super) fn front<'a, F: Frame>(
-        &self,
-        frame_pool: &'a FramePool<F>,
-    ) -> Option<&'a FrameMeta> {
+    pub(super) fn front<F: Frame>(&self, frame_pool: &FramePool<F>) -> Option<FrameMeta> {
         self.ports[self.current].fifo.front(frame_pool)
     }
 
@@ -134,18 +147,18 @@ impl IngressDrr {
         &self,
         frame_pool: &'a mut FramePool<F>,
         frames_max: usize,
-    ) -> &'a mut [Option<QueuedFrame<F>>] {
+    ) -> Option<Front<'a, F>> {
         let port = &self.ports[self.current];
-        let places = port.fifo.front_frames(frame_pool, frames_max);
+        let front = port.fifo.front_frames(frame_pool, frames_max)?;
         // The first frame may always leave: the credit of a port that was alone is not kept up.
         let mut spent_bytes = 0;
-        let reached = places.iter().flatten().take_while(|queued| {
+        let reached = front.metas().take_while(|meta| {
             let is_first = spent_bytes == 0;
-            spent_bytes += u32::from(queued.meta.bytes);
+            spent_bytes += u32::from(meta.bytes);
             is_first || spent_bytes <= port.deficit_bytes
         });
         let count = reached.count();
-        &mut places[..count]
+        Some(front.up_to(count))
     }
 
     /// Counts `frames` frames, `bytes` in all, that were taken out of the current port's FIFO.
@@ -183,7 +196,7 @@ impl IngressDrr {
     pub(super) fn metas<'a, F: Frame>(
         &'a self,
         frame_pool: &'a FramePool<F>,
-    ) -> impl Iterator<Item = &'a FrameMeta> {
+    ) -> impl Iterator<Item = FrameMeta> {
         self.ports.iter().flat_map(|port| port.fifo.metas(frame_pool))
     }
 }
@@ -191,16 +204,23 @@ impl IngressDrr {
 #[cfg(test)]
 mod tests {
     use crate::buffer::ViqId;
+    use crate::frame::Frame;
     use crate::ids::{PortId, Priority};
     use crate::queue::veq::{FrameMeta, FramePool, QueuedFrame, Veq};
     use crate::testing::TestFrame;
+    use alloc::vec;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
     fn held(port: usize, bytes: u16, number: u8) -> QueuedFrame<TestFrame> {
         let viq = ViqId::new(PortId::from_index(port).unwrap(), Priority::default());
         let meta = FrameMeta { viq, bytes, arrived_ns: number.into(), ..FrameMeta::NONE };
-        QueuedFrame { frame: TestFrame::new(&[number]), meta }
+        QueuedFrame { frame: TestFrame::new(&vec![number; bytes.into()]), meta }
+    }
+
+    /// Port and number of a frame.
+    fn known(queued: &QueuedFrame<TestFrame>) -> (usize, u8) {
+        (queued.meta.viq.port_index(), queued.frame.head()[0])
     }
 
     /// Port and number of the first `count` frames that are taken.
@@ -208,9 +228,8 @@ mod tests {
         veq: &mut Veq,
         frame_pool: &mut FramePool<TestFrame>,
         count: usize,
-    ) -> Vec<(usize, u32)> {
-        let take =
-            |_| veq.pop_front(frame_pool).map(|h| (h.meta.viq.port_index(), h.meta.arrived_ns));
+    ) -> Vec<(usize, u8)> {
+        let take = |_| veq.pop_front(frame_pool).as_ref().map(known);
         (0..count).filter_map(take).collect()
     }
 
@@ -259,16 +278,15 @@ mod tests {
             let expected = order(&mut one, &mut one_pool, arriving.len());
             let mut taken = Vec::new();
             while taken.len() < arriving.len() {
-                let places = many.front_frames(&mut many_pool, at_once);
-                prop_assert!(!places.is_empty() && places.len() <= at_once);
-                let frames: Vec<FrameMeta> =
-                    places.iter_mut().filter_map(|place| Some(place.take()?.meta)).collect();
-                let bytes = frames.iter().map(|meta| u32::from(meta.bytes)).sum();
-                taken.extend(frames.iter().map(|meta| (meta.viq.port_index(), meta.arrived_ns)));
+                let front = many.front_frames(&mut many_pool, at_once).expect("frames are left");
+                prop_assert!(front.len() <= at_once);
+                let frames: Vec<_> = front.drain().collect();
+                let bytes = frames.iter().map(|queued| u32::from(queued.meta.bytes)).sum();
+                taken.extend(frames.iter().map(known));
                 many.took(&mut many_pool, frames.len(), bytes);
             }
             prop_assert_eq!(taken, expected);
-            prop_assert_eq!(many.front_frames(&mut many_pool, 9).len(), 0);
+            prop_assert!(many.front_frames(&mut many_pool, 9).is_none());
         }
 
         /// Adding a burst of one ingress port gives the same order as adding its frames one by one.
@@ -279,9 +297,11 @@ mod tests {
             let (mut one, mut one_pool) = (Veq::fair(3), FramePool::new(500, 5));
             let (mut many, mut many_pool) = (Veq::fair(3), FramePool::new(500, 5));
             for (port, frames, bytes, take) in bursts {
-                let burst = || (0..frames).map(|number| held(port, bytes + u16::from(number), number));
-                many.extend(&mut many_pool, burst(), |_| panic!("no room"));
-                burst().for_each(|queued| one.push_back(&mut one_pool, queued).unwrap());
+                let burst = |number: u8| held(port, bytes + u16::from(number), number);
+                let meta = burst(0).meta;
+                let together = Vec::from_iter((0..frames).map(|number| burst(number).frame));
+                many.extend_run(&mut many_pool, &meta, together.into_iter(), |_| panic!("no room"));
+                (0..frames).for_each(|number| one.push_back(&mut one_pool, burst(number)).unwrap());
                 prop_assert_eq!((one.frames(), one.bytes()), (many.frames(), many.bytes()));
                 prop_assert_eq!(
                     order(&mut one, &mut one_pool, take),
@@ -307,7 +327,7 @@ mod tests {
                     lists[port].push_back(number);
                     continue;
                 }
-                let front = veq.front(&frame_pool).copied();
+                let front = veq.front(&frame_pool);
                 let taken = veq.pop_front(&mut frame_pool);
                 prop_assert_eq!(front, taken.as_ref().map(|queued| queued.meta));
                 prop_assert_eq!(taken.is_none(), lists.iter().all(|list| list.is_empty()));
@@ -318,7 +338,7 @@ mod tests {
                     lists[port].push_front(queued.meta.arrived_ns);
                     let meta = queued.meta;
                     veq.push_front(&mut frame_pool, queued).unwrap();
-                    prop_assert_eq!(veq.front(&frame_pool), Some(&meta));
+                    prop_assert_eq!(veq.front(&frame_pool), Some(meta));
                 }
             }
             let left: usize = lists.iter().map(|list| list.len()).sum();

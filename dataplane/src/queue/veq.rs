@@ -9,7 +9,10 @@ use super::ingress_drr::IngressDrr;
 use crate::frame::Frame;
 use alloc::boxed::Box;
 
-pub use super::fifo::{FrameMeta, FramePool, QueuedFrame, low_32_bits};
+pub use super::chunk::Front;
+pub(crate) use super::chunk::FrontRun;
+pub use super::fifo::FramePool;
+pub use super::frame_meta::{FrameMeta, QueuedFrame, low_32_bits};
 
 /// A queue of frames. Every call takes the frame pool of its chunks, which must always be the same.
 #[derive(Debug, Default)]
@@ -98,28 +101,21 @@ impl Veq {
         Ok(())
     }
 
-    /// Adds frames of one ingress port at the end, as [`Self::push_back`] would one by one;
-    /// `refused` gets those for which the frame pool has no room.
+    /// Adds frames with the same metadata, but for their lengths, at the end, as
+    /// [`Self::push_back`] would one by one; `refused` gets those for which the frame pool has no
+    /// room.
     #[inline]
-    pub fn extend<F: Frame>(
+    pub fn extend_run<F: Frame>(
         &mut self,
         frame_pool: &mut FramePool<F>,
-        mut frames: impl Iterator<Item = QueuedFrame<F>>,
-        mut refused: impl FnMut(QueuedFrame<F>),
+        meta: &FrameMeta,
+        frames: impl ExactSizeIterator<Item = F>,
+        refused: impl FnMut(F),
     ) {
-        let Some(first) = frames.next() else { return };
-        let meta = first.meta;
-        if let Err(first) = self.push_back(frame_pool, first) {
-            refused(first);
-            return frames.for_each(refused);
-        }
-        // The first frame has selected the FIFO.
-        let is_in_turn = self.takes_turns();
-        let fifo = match &mut self.drr {
-            Some(drr) if is_in_turn => drr.fifo_of(&meta),
-            _ => &mut self.fifo,
+        let (count, bytes) = match self.contended(meta) {
+            Some(drr) => drr.extend_run(frame_pool, meta, frames, refused),
+            None => self.fifo.extend_run(frame_pool, meta, frames, refused),
         };
-        let (count, bytes) = fifo.extend(frame_pool, frames, refused);
         self.count_in(count, bytes);
     }
 
@@ -156,7 +152,7 @@ impl Veq {
 
     /// The metadata of the first frame.
     #[inline(always)]
-    pub fn front<'a, F: Frame>(&self, frame_pool: &'a FramePool<F>) -> Option<&'a FrameMeta> {
+    pub fn front<F: Frame>(&self, frame_pool: &FramePool<F>) -> Option<FrameMeta> {
         match &self.drr {
             Some(drr) if self.takes_turns() => drr.front(frame_pool),
             _ => self.fifo.front(frame_pool),
@@ -168,19 +164,20 @@ impl Veq {
     pub(crate) fn metas<'a, F: Frame>(
         &'a self,
         frame_pool: &'a FramePool<F>,
-    ) -> impl Iterator<Item = &'a FrameMeta> {
+    ) -> impl Iterator<Item = FrameMeta> {
         let in_turn = self.drr.iter().flat_map(|drr| drr.metas(frame_pool));
         self.fifo.metas(frame_pool).chain(in_turn)
     }
 
-    /// The first frames that are consecutive in memory, `frames_max` at most. The caller has to
+    /// The first frames that are consecutive in memory, `frames_max` at most; `None` if there are
+    /// none. The caller has to
     /// [count](Self::took) those that it takes out.
     #[inline]
     pub fn front_frames<'a, F: Frame>(
         &self,
         frame_pool: &'a mut FramePool<F>,
         frames_max: usize,
-    ) -> &'a mut [Option<QueuedFrame<F>>] {
+    ) -> Option<Front<'a, F>> {
         match &self.drr {
             Some(drr) if self.takes_turns() => drr.front_frames(frame_pool, frames_max),
             _ => self.fifo.front_frames(frame_pool, frames_max),
@@ -209,7 +206,7 @@ impl Veq {
     // the event-driven turn calls for every frame (3 % of its time).
     #[inline(always)]
     pub fn pop_front<F: Frame>(&mut self, frame_pool: &mut FramePool<F>) -> Option<QueuedFrame<F>> {
-        let queued = self.front_frames(frame_pool, 1).first_mut()?.take()?;
+        let queued = self.front_frames(frame_pool, 1)?.take_first()?;
         self.took(frame_pool, 1, u32::from(queued.meta.bytes));
         Some(queued)
     }
@@ -220,34 +217,49 @@ mod tests {
     use super::*;
     use crate::buffer::ViqId;
     use crate::ids::{PortId, Priority};
-    use crate::queue::fifo::CHUNK;
+    use crate::queue::chunk::CHUNK;
     use crate::testing::TestFrame;
     use proptest::prelude::*;
     use std::collections::VecDeque;
+    use std::vec;
     use std::vec::Vec;
 
-    fn held(number: u32) -> QueuedFrame<TestFrame> {
+    /// Frame `number` of a run: its first octets are the number, which its length follows from.
+    fn held(number: u32, run: u32) -> QueuedFrame<TestFrame> {
         let viq = ViqId::new(PortId::default(), Priority::default());
-        let bytes = u16::try_from(60 + number % 1400).unwrap();
-        let meta = FrameMeta { viq, bytes, arrived_ns: number, out: 0, priority: 0, l3: 14 };
-        QueuedFrame { frame: TestFrame::new(&[0; 60]), meta }
+        let meta = FrameMeta { viq, bytes: 0, arrived_ns: run, out: 0, priority: 0, l3: 14 };
+        let mut bytes = vec![0; usize::from(bytes_of(number))];
+        bytes[..4].copy_from_slice(&number.to_be_bytes());
+        meta.queued(TestFrame::new(&bytes))
+    }
+
+    fn bytes_of(number: u32) -> u16 {
+        u16::try_from(60 + number % 140).unwrap()
+    }
+
+    /// Number and run of a frame, whose length must be its own.
+    fn known(queued: &QueuedFrame<TestFrame>) -> (u32, u32) {
+        let number = u32::from_be_bytes(*queued.frame.head().first_chunk().unwrap());
+        assert_eq!(queued.meta.bytes, bytes_of(number));
+        (number, queued.meta.arrived_ns)
     }
 
     #[derive(Clone, Debug)]
     enum Step {
-        PushBack(usize),
-        PushFront(usize),
+        PushBack(usize, u32),
+        PushFront(usize, u32),
         Pop(usize),
-        Extend(usize, usize),
+        Extend(usize, u32, usize),
         Take(usize, usize),
     }
 
     fn step() -> impl Strategy<Value = Step> {
+        let run = || prop_oneof![4 => Just(0_u32), 1 => 1..3_u32];
         prop_oneof![
-            3 => (0..4_usize).prop_map(Step::PushBack),
-            1 => (0..4_usize).prop_map(Step::PushFront),
+            3 => (0..4_usize, run()).prop_map(|(q, run)| Step::PushBack(q, run)),
+            1 => (0..4_usize, run()).prop_map(|(q, run)| Step::PushFront(q, run)),
             3 => (0..4_usize).prop_map(Step::Pop),
-            1 => (0..4_usize, 0..70_usize).prop_map(|(q, count)| Step::Extend(q, count)),
+            1 => (0..4_usize, run(), 0..70_usize).prop_map(|(q, run, n)| Step::Extend(q, run, n)),
             1 => (0..4_usize, 0..70_usize).prop_map(|(q, count)| Step::Take(q, count)),
         ]
     }
@@ -258,68 +270,76 @@ mod tests {
             let frames = 100;
             let mut frame_pool = FramePool::new(frames, 4);
             let mut queues: [Veq; 4] = core::array::from_fn(|_| Veq::default());
-            let mut oracle: [VecDeque<u32>; 4] = Default::default();
+            // By queue: number and run of each frame.
+            let mut oracle: [VecDeque<(u32, u32)>; 4] = Default::default();
             for (number, step) in (0_u32..).zip(steps) {
                 let total: usize = oracle.iter().map(VecDeque::len).sum();
                 match step {
-                    Step::PushBack(q) if total < frames => {
-                        queues[q].push_back(&mut frame_pool, held(number)).unwrap();
-                        oracle[q].push_back(number);
+                    Step::PushBack(q, run) if total < frames => {
+                        queues[q].push_back(&mut frame_pool, held(number, run)).unwrap();
+                        oracle[q].push_back((number, run));
                     }
-                    Step::PushFront(q) if total < frames => {
-                        queues[q].push_front(&mut frame_pool, held(number)).unwrap();
-                        oracle[q].push_front(number);
+                    Step::PushFront(q, run) if total < frames => {
+                        queues[q].push_front(&mut frame_pool, held(number, run)).unwrap();
+                        oracle[q].push_front((number, run));
                     }
                     Step::Pop(q) => {
-                        let front = queues[q].front(&frame_pool).map(|meta| meta.arrived_ns);
-                        let popped = queues[q].pop_front(&mut frame_pool).map(|queued| queued.meta.arrived_ns);
-                        prop_assert_eq!(popped, oracle[q].pop_front());
-                        prop_assert_eq!(front, popped);
+                        let front = queues[q].front(&frame_pool);
+                        let popped = queues[q].pop_front(&mut frame_pool);
+                        prop_assert_eq!(front, popped.as_ref().map(|queued| queued.meta));
+                        prop_assert_eq!(popped.as_ref().map(known), oracle[q].pop_front());
                     }
-                    Step::Extend(q, count) if total + count <= frames => {
-                        let more = (0..u32::try_from(count).unwrap()).map(|n| n * 1_000 + number);
-                        queues[q].extend(&mut frame_pool, more.clone().map(held), |_| panic!("no room"));
-                        oracle[q].extend(more);
+                    Step::Extend(q, run, count) if total + count <= frames => {
+                        let more = Vec::from_iter((0..u32::try_from(count).unwrap()).map(|n| n * 1_000 + number));
+                        let together = Vec::from_iter(more.iter().map(|&number| held(number, run).frame));
+                        let meta = held(number, run).meta;
+                        queues[q].extend_run(&mut frame_pool, &meta, together.into_iter(), |_| panic!("no room"));
+                        oracle[q].extend(more.into_iter().map(|number| (number, run)));
                     }
                     Step::Take(q, count) => {
-                        let places = queues[q].front_frames(&mut frame_pool, count);
-                        let (took, mut bytes) = (places.len(), 0);
-                        for place in places {
-                            let meta = place.take().map(|queued| queued.meta);
-                            bytes += meta.map_or(0, |meta| u32::from(meta.bytes));
-                            prop_assert_eq!(meta.map(|meta| meta.arrived_ns), oracle[q].pop_front());
+                        let front = queues[q].front_frames(&mut frame_pool, count);
+                        prop_assert_eq!(front.is_none(), count == 0 || oracle[q].is_empty());
+                        let Some(front) = front else { continue };
+                        prop_assert!(front.len() <= count);
+                        let taken = Vec::from_iter(front.drain());
+                        prop_assert!(!taken.is_empty());
+                        for queued in &taken {
+                            prop_assert_eq!(Some(known(queued)), oracle[q].pop_front());
                         }
-                        prop_assert!(took > 0 || count == 0 || oracle[q].is_empty());
-                        if took > 0 {
-                            queues[q].took(&mut frame_pool, took, bytes);
-                        }
+                        let bytes = taken.iter().map(|queued| u32::from(queued.meta.bytes)).sum();
+                        queues[q].took(&mut frame_pool, taken.len(), bytes);
                     }
                     _ => {}
                 }
                 for (queue, oracle) in queues.iter().zip(&oracle) {
                     prop_assert_eq!(queue.frames() as usize, oracle.len());
-                    let bytes: u32 = oracle.iter().map(|n| 60 + n % 1400).sum();
+                    let bytes: u32 = oracle.iter().map(|&(number, _)| u32::from(bytes_of(number))).sum();
                     prop_assert_eq!(queue.bytes(), bytes);
-                    let noted = queue.metas(&frame_pool).map(|meta| meta.arrived_ns);
-                    prop_assert!(noted.eq(oracle.iter().copied()));
+                    let noted = queue.metas(&frame_pool).map(|meta| (meta.bytes, meta.arrived_ns));
+                    prop_assert!(noted.eq(oracle.iter().map(|&(number, run)| (bytes_of(number), run))));
                 }
             }
         }
     }
 
     #[test]
-    fn a_full_arena_gives_the_frame_back_and_emptying_returns_every_chunk() {
+    fn a_full_arena_gives_the_frames_back_and_emptying_returns_every_chunk() {
         let mut frame_pool = FramePool::new(0, 1);
         let mut veq = Veq::default();
-        let taken = (0..).take_while(|&n| veq.push_back(&mut frame_pool, held(n)).is_ok()).count();
+        let taken =
+            (0..).take_while(|&n| veq.push_back(&mut frame_pool, held(n, n)).is_ok()).count();
         assert_eq!(taken, 2 * CHUNK);
-        assert_eq!(veq.push_front(&mut frame_pool, held(9)).unwrap_err().meta.arrived_ns, 9);
+        assert_eq!(known(&veq.push_front(&mut frame_pool, held(9, 3)).unwrap_err()), (9, 3));
+        let count = 2 * CHUNK as u32;
         for round in 0..3 {
-            let order: Vec<u32> = core::iter::from_fn(|| veq.pop_front(&mut frame_pool))
-                .map(|h| h.meta.arrived_ns)
-                .collect();
-            assert!(order.is_sorted(), "round {round}");
-            (0..2 * CHUNK as u32).for_each(|n| veq.push_back(&mut frame_pool, held(n)).unwrap());
+            let order = core::iter::from_fn(|| veq.pop_front(&mut frame_pool));
+            let numbers = Vec::from_iter(order.map(|queued| known(&queued).0));
+            assert!(numbers.into_iter().eq(0..count), "round {round}");
+            let together = Vec::from_iter((0..count + 3).map(|n| held(n, round).frame));
+            let mut refused = 0;
+            let meta = held(0, round).meta;
+            veq.extend_run(&mut frame_pool, &meta, together.into_iter(), |_| refused += 1);
+            assert_eq!((veq.frames(), refused), (count, 3));
         }
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Core<D: Device, V: Driver> {
     pub(super) busy_turns: u64,
     /// Frames received from a receive queue in one turn, at most.
     pub(crate) rx_burst_frames: u32,
+    /// Turns in a row without frames that wait at a port.
+    pub(crate) calm_turns: u32,
     /// Whether the MAC table may have entries, which have to be aged.
     pub(crate) has_addresses: bool,
     /// When the first frame that waits for its next hop expires.

@@ -28,7 +28,7 @@ impl<D: Device, V: Driver> Worker<D, V> {
 
     /// The metadata of the frames queued at this worker's ports: the VIQ that each is charged to
     /// and the VEQ that it waits in. Together they are the wait-for relation of the queues.
-    pub fn queued_metas(&self) -> impl Iterator<Item = &FrameMeta> {
+    pub fn queued_metas(&self) -> impl Iterator<Item = FrameMeta> {
         self.core.ports.iter().flat_map(|port| port.metas(&self.core.accounting.frame_pool))
     }
 

@@ -150,9 +150,9 @@ impl Samples<'_> {
         self.add_histogram(labels, of, (8, 33), NS_PER_S)
     }
 
-    /// Adds a histogram of burst sizes, with buckets from 1 to 64 frames.
+    /// Adds a histogram of burst sizes, with buckets from 1 to 128 frames.
     pub(super) fn add_bursts(&mut self, labels: Labels<'_>, of: &Distribution) -> fmt::Result {
-        self.add_histogram(labels, of, (0, 6), 1.0)
+        self.add_histogram(labels, of, (0, 7), 1.0)
     }
 }
 

@@ -85,7 +85,7 @@ fn skeleton() -> Stats {
         origins: vec![origin("a\"b\\c"), origin("up1")],
         ..Wait::default()
     });
-    (stats.latency_ns.buckets, stats.burst_frames.buckets) = (vec![0; 34], vec![0; 7]);
+    (stats.latency_ns.buckets, stats.burst_frames.buckets) = (vec![0; 34], vec![0; 8]);
     stats.agent.outcomes.insert("pending".to_owned(), 0);
     stats
 }
@@ -303,7 +303,7 @@ fn buckets_of_a_histogram_are_cumulative_and_end_with_the_count() {
     assert_eq!(of("knotless_latency_seconds_count"), [r#"switch="s1"} 9"#]);
     assert_eq!(of("knotless_latency_seconds_sum"), [r#"switch="s1"} 0.000005"#]);
     let empty = of("knotless_burst_frames_bucket");
-    assert_eq!((empty.len(), empty[7].as_str()), (8, r#"switch="s1",le="+Inf"} 0"#));
+    assert_eq!((empty.len(), empty[8].as_str()), (9, r#"switch="s1",le="+Inf"} 0"#));
 }
 
 #[test]
