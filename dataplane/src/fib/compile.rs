@@ -186,7 +186,7 @@ fn bytes_shared<K: Key>(list: &[Prefix<K>]) -> u8 {
 mod tests {
     use super::*;
     use crate::pipeline::lanes::LANES;
-    use crate::pipeline::lanes::routes::{Keys, look_up};
+    use crate::pipeline::lanes::routes::{Keys, look_up, look_up_two};
     use proptest::prelude::*;
     use wide::u32x8;
 
@@ -238,6 +238,13 @@ mod tests {
             let found = look_up(trie, lanes(eight), u32x8::MAX).to_array();
             let one_by_one = eight.map(|key| trie.lookup(key).bits());
             prop_assert_eq!(found, one_by_one, "eight keys: {:x?}", eight);
+        }
+        for sixteen in keys.windows(2 * LANES) {
+            let (eights, _) = sixteen.as_chunks::<LANES>();
+            let found = look_up_two(trie, [lanes(eights[0]), lanes(eights[1])]);
+            let one_by_one = sixteen.iter().map(|&key| trie.lookup(key).bits());
+            let found = found.iter().flat_map(|found| found.to_array());
+            prop_assert!(found.eq(one_by_one), "sixteen keys: {:x?}", sixteen);
         }
         Ok(())
     }

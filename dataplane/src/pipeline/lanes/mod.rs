@@ -77,13 +77,22 @@ fn be16(word: u32x8) -> u32x8 {
 #[inline(always)]
 fn words_from<F: Frame>(frames: &[F], from: usize) -> [u32x8; 8] {
     const SHORT: [u8; 32] = [0; 32];
-    let octets = |lane: usize| {
+    let words = |lane: usize| {
         let head = frames.get(lane).and_then(|frame| frame.head().get(from..));
-        *head.and_then(<[u8]>::first_chunk).unwrap_or(&SHORT)
+        let octets: &[u8; 32] = head.and_then(<[u8]>::first_chunk).unwrap_or(&SHORT);
+        bytemuck::pod_read_unaligned(octets)
     };
-    let [a, b, c, d, e, f, g, h] =
-        [0, 1, 2, 3, 4, 5, 6, 7].map(|lane| bytemuck::pod_read_unaligned(&octets(lane)));
-    u32x8::transpose([a, b, c, d, e, f, g, h])
+    // Written out: the compiler makes a call of a closure over so many elements.
+    u32x8::transpose([
+        words(0),
+        words(1),
+        words(2),
+        words(3),
+        words(4),
+        words(5),
+        words(6),
+        words(7),
+    ])
 }
 
 /// The lanes whose bits are set, the lowest first.

@@ -5,7 +5,7 @@
 use super::eight::Eight;
 use super::pairs::{Input, Pairs};
 use super::routes::look_up;
-use super::{LANES, lanes_of};
+use super::{EIGHTS, LANES, lanes_of};
 use crate::fib::{Interface, Leaf, Route};
 use crate::frame::Frame;
 use crate::ids::{PortId, Priority, Tag};
@@ -162,13 +162,18 @@ fn fast(snapshot: &Snapshot, burst: &[Vec<u8>]) -> Vec<(Option<FrameOutcome>, Te
     let from = Input { snapshot, tables, ingress: Ingress::first_of(PortId::FIRST) };
     let mut frames: Vec<TestFrame> = burst.iter().map(|bytes| TestFrame::new(bytes)).collect();
     let mut group_of = vec![None; burst.len()];
-    for (frames, group_of) in frames.chunks_mut(LANES).zip(group_of.chunks_mut(LANES)) {
+    let mut eights: [Eight; EIGHTS] = core::array::from_fn(|_| Eight::default());
+    for (frames, eight) in frames.chunks(LANES).zip(&mut eights) {
         let heads = core::array::from_fn(|lane| frames.get(lane));
-        let mut eight = Eight::classify::<_, false>(&tables.fast_path, &heads, LONGEST);
-        eight.look_up(&snapshot.fib, frames);
+        *eight = Eight::classify::<_, false>(&tables.fast_path, &heads, LONGEST);
+    }
+    Eight::look_up_burst(&mut eights, &snapshot.fib, &frames);
+    for ((frames, eight), group_of) in
+        frames.chunks_mut(LANES).zip(&mut eights).zip(group_of.chunks_mut(LANES))
+    {
         eight.pass_tunnels(snapshot, &tables.fast_path, frames);
         let mut groups = [0; LANES];
-        let taken = pairs.take::<_, false>(from, &eight, frames, &mut outcomes, &mut groups);
+        let taken = pairs.take::<_, false>(from, eight, frames, &mut outcomes, &mut groups);
         lanes_of(taken).for_each(|lane| group_of[lane] = Some(groups[lane]));
     }
     pairs.add_to_groups(&mut outcomes);
