@@ -17,18 +17,6 @@ impl FrameSums {
         Self { frames: 1, bytes, cost_bytes: bytes.max(cell_bytes) }
     }
 
-    /// The sums of frames of these lengths.
-    #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "the frames of a burst")]
-    pub(crate) fn of_all(lengths_bytes: &[u16], cell_bytes: u32) -> Self {
-        let bytes = lengths_bytes.iter().map(|&bytes| u32::from(bytes));
-        Self {
-            frames: lengths_bytes.len() as u32,
-            bytes: bytes.clone().sum(),
-            cost_bytes: bytes.map(|bytes| bytes.max(cell_bytes)).sum(),
-        }
-    }
-
     /// Adds other frames.
     #[inline(always)]
     pub(crate) const fn add(&mut self, other: Self) {

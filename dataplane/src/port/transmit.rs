@@ -89,8 +89,8 @@ impl<D: Device, V: Driver> Port<D, V> {
     }
 
     /// If just one priority is eligible, fills the transmit batch from it. The scheduler is not
-    /// needed then. A function of its own, so that a turn in which no frame waits has registers.
-    #[inline(never)]
+    /// needed then.
+    #[inline]
     fn batch_only_priority(&mut self, frames_max: usize, accounting: &mut Accounting<D::Frame, V>) {
         let eligible = self.occupied_bits & !self.held_bits();
         if !eligible.is_power_of_two() {

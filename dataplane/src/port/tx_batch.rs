@@ -105,17 +105,13 @@ impl<F: Frame> TxBatch<F> {
         let Some(FrontRun { meta, lengths_bytes, places }) = front.as_run() else {
             return self.take_each(front, cell_bytes, look);
         };
-        let sums = match lengths_bytes.first_chunk::<8>() {
-            Some(eight) if lengths_bytes.len() == 8 => FrameSums::of_all(eight, cell_bytes),
-            _ => FrameSums::of_all(lengths_bytes, cell_bytes),
-        };
+        let mut sums = FrameSums::default();
+        lengths_bytes.iter().for_each(|&bytes| sums.add(FrameSums::of_one(bytes, cell_bytes)));
         let number = self.open(Run { meta, sums });
         let start = self.frames.len();
         let Self { frames, run_of, .. } = self;
-        // Eight at once where there is room: what is too much is overwritten by later frames.
-        match run_of.get_mut(start..).unwrap_or_default().first_chunk_mut::<8>() {
-            Some(eight) if places.len() <= 8 => *eight = [number; 8],
-            _ => run_of.iter_mut().skip(start).take(places.len()).for_each(|run| *run = number),
+        if let Some(run_of) = run_of.get_mut(start..start + places.len()) {
+            run_of.fill(number);
         }
         let taken = places.iter_mut().zip(lengths_bytes).map_while(|(place, &bytes)| {
             let mut frame = place.take()?;

@@ -183,11 +183,7 @@ impl Keys for [u32x8; 4] {
 /// it.
 #[inline(always)]
 pub(crate) fn look_up<K: Keys>(trie: &Trie<K::Key>, keys: K, wanted: u32x8) -> u32x8 {
-    let mut reached = begin(trie, &keys, wanted);
-    while !is_over(reached) {
-        reached = step(trie, &keys, reached);
-    }
-    reached.0
+    finish(trie, &keys, begin(trie, &keys, wanted))
 }
 
 /// The same for twice as many keys, step by step in turn.
@@ -195,21 +191,17 @@ pub(crate) fn look_up<K: Keys>(trie: &Trie<K::Key>, keys: K, wanted: u32x8) -> u
 pub(crate) fn look_up_two<K: Keys>(trie: &Trie<K::Key>, [a, b]: [K; 2]) -> [u32x8; 2] {
     let [mut of_a, mut of_b] = [&a, &b].map(|keys| begin(trie, keys, u32x8::MAX));
     while !is_over(of_a) && !is_over(of_b) {
-        of_a = step(trie, &a, of_a);
-        of_b = step(trie, &b, of_b);
+        let (Some(next_a), Some(next_b)) = (step(trie, &a, of_a), step(trie, &b, of_b)) else {
+            break;
+        };
+        (of_a, of_b) = (next_a, next_b);
     }
-    while !is_over(of_a) {
-        of_a = step(trie, &a, of_a);
-    }
-    while !is_over(of_b) {
-        of_b = step(trie, &b, of_b);
-    }
-    [of_a.0, of_b.0]
+    [finish(trie, &a, of_a), finish(trie, &b, of_b)]
 }
 
 /// Where eight walks from the root of a trie are: by lane the bits of the entry, 0 of one that is
 /// not wanted; and the number of bits of a key below the octet that indexes the next node. A value,
-/// which steps return anew: lent to their rare branches, it would be in memory.
+/// which steps return anew: lent to rare branches, it would be in memory.
 type Reached = (u32x8, u32);
 
 #[inline(always)]
@@ -224,19 +216,28 @@ fn is_over((entries, _): Reached) -> bool {
     entries.to_bitmask() == 0
 }
 
-/// One step on: into the next nodes, or beyond a guard.
+/// The leaves, from there on.
 #[inline(always)]
-fn step<K: Keys>(trie: &Trie<K::Key>, keys: &K, (entries, shift): Reached) -> Reached {
+fn finish<K: Keys>(trie: &Trie<K::Key>, keys: &K, mut reached: Reached) -> u32x8 {
+    while !is_over(reached) {
+        let Some(next) = step(trie, keys, reached) else {
+            return each(trie, keys, reached.0.to_array());
+        };
+        reached = next;
+    }
+    reached.0
+}
+
+/// One step on: into the next nodes, or beyond a guard. `None` if each lane has to go by itself.
+#[inline(always)]
+fn step<K: Keys>(trie: &Trie<K::Key>, keys: &K, (entries, shift): Reached) -> Option<Reached> {
     let is_node = (entries & u32x8::splat(trie::GUARD)).simd_eq(u32x8::splat(trie::NODE));
     if !is_node.any() {
-        let beyond = beyond_guard(trie, keys, entries);
-        return beyond.unwrap_or_else(|| (each(trie, keys, entries.to_array()), shift));
+        return beyond_guard(trie, keys, entries);
     }
     let inside: u32x8 = entries << 8 | keys.byte_above(shift);
-    match node_entries(trie, is_node & inside) {
-        Some(next) => (is_node.select(next, entries), shift.wrapping_sub(8)),
-        None => (each(trie, keys, entries.to_array()), shift),
-    }
+    let next = node_entries(trie, is_node & inside)?;
+    Some((is_node.select(next, entries), shift.wrapping_sub(8)))
 }
 
 /// By lane: the bits of the node entry at this index, if all are there. Written out: one way out
