@@ -130,7 +130,7 @@ class JudgeTest(unittest.TestCase):
     def test_every_must_is_judged_and_one_that_is_missed_is_told(self):
         def of(value: float):
             return rounds.ratio([Figure(value)], [Figure(1.0)])
-        ratios = {"csum": of(0.8), "ovs": of(2.41), "two_workers": of(1.59), "two_queues": of(1.8),
+        ratios = {"csum": of(1.0), "ovs": of(2.51), "two_workers": of(1.59), "two_queues": of(1.8),
                   "congested": of(0.69), "io": of(0.1)}
         verdicts = rounds.judge(ratios, rounds.MUSTS)
         self.assertEqual([(verdict.name, verdict.is_met) for verdict in verdicts],

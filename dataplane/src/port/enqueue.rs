@@ -9,8 +9,8 @@ use crate::frame::Burst;
 use crate::port::tx_batch::Run;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 
-/// From this number of frames on, a transmit batch is sent before the end of the turn. Half a burst:
-/// as the frames of a port that are sent free buffers which the next port's frames use, in the cache.
+/// From this number of frames on, a transmit batch is sent before the end of the turn: frames that
+/// are sent free buffers, which the next port's frames use while they are in the cache.
 const LONG_BATCH_FRAMES: usize = 64;
 
 impl<D: Device, V: Driver> Port<D, V> {
@@ -106,8 +106,8 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.queue(queued, accounting);
     }
 
-    /// Puts admitted frames with the same metadata, but for their lengths, at the end of their VEQ. A
-    /// function of its own: the burst that need not wait keeps its registers.
+    /// Puts admitted frames with the same metadata, but for their lengths, at the end of their VEQ.
+    /// A function of its own: the burst that need not wait keeps its registers.
     #[inline(never)]
     pub(crate) fn enqueue_run(
         &mut self,
