@@ -376,6 +376,9 @@ fn only_queue<'a>(
     mut dispositions: impl Iterator<Item = &'a Disposition>,
 ) -> Option<(usize, FrameMeta)> {
     let &Disposition::Queue(first, meta) = dispositions.next()? else { return None };
-    let joins = |disposition: &Disposition| matches!(disposition, Disposition::Queue(slot, its) if *slot == first && its.is_of_run(&meta));
+    let joins = |disposition: &Disposition| match disposition {
+        Disposition::Queue(slot, its) => *slot == first && its.is_of_run(&meta),
+        _ => false,
+    };
     dispositions.all(joins).then_some((usize::from(first), meta))
 }
