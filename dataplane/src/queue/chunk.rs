@@ -108,12 +108,11 @@ impl<F: Frame> Chunk<F> {
                 fill(place, frame);
             }
         } else {
-            let places = self.frames[from..].iter_mut().zip(&mut self.metas[from..]);
-            for ((place, its_meta), frame) in places.zip(frames) {
-                *its_meta = FrameMeta { bytes: length_bytes(&frame), ..*meta };
-                sum_bytes += u32::from(its_meta.bytes);
+            for (at, frame) in (at..CHUNK_END).zip(frames) {
+                let queued = meta.queued(frame);
+                sum_bytes += u32::from(queued.meta.bytes);
                 count += 1;
-                fill(place, frame);
+                self.put(at, queued, false);
             }
         }
         (count, sum_bytes)
