@@ -12,7 +12,7 @@
 //! | `counters.txt` | every counter that moves, and its value; all others must be 0 |
 //! | `rules.json` | rules, if `switch.toml` names them |
 //!
-//! `net_pcap` does not know time: a port gets its file in bursts of 64, all ports in the same
+//! `net_pcap` does not know time: a port gets its file in bursts, all ports in the same
 //! turns, in the order of their numbers. What a case expects may depend on that, and on nothing
 //! that a slow machine would change. Hence the pauses that outlast the test: 65,535 quanta at 1
 //! Mb/s are 33 s.
