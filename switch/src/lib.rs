@@ -33,6 +33,7 @@ mod instance_lock;
 mod log;
 mod lossless_report;
 mod metrics;
+mod named_thread;
 pub mod network;
 pub mod old_names;
 pub mod output;

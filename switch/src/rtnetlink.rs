@@ -1,13 +1,28 @@
 //! A connection to rtnetlink: requests go out, answers come back. What they say is the callers'.
+//!
+//! A caller may give up before it has read every answer. So each request has a number, which its
+//! answers repeat: what was left of an earlier request is passed over, and not taken for the answer
+//! to the next one.
 
 use netlink_packet_core::{DecodeError, NLM_F_REQUEST, NLMSG_ERROR, NetlinkBuffer, NetlinkMessage};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use nix::sys::socket::{setsockopt, sockopt::ReceiveTimeout};
+use nix::sys::time::TimeVal;
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How long an answer may take. The kernel gives it when it has its lock of all interfaces, which
+/// others may hold for long.
+const ANSWER_S_MAX: i64 = 10;
 
 /// See the module's head.
 #[derive(Debug)]
-pub(crate) struct Connection(Socket);
+pub(crate) struct Connection {
+    socket: Socket,
+    /// The number of the last request.
+    sequence_number: AtomicU32,
+}
 
 impl Connection {
     /// Connects, in the network namespace of the calling thread.
@@ -15,10 +30,14 @@ impl Connection {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(Self(socket))
+        setsockopt(&socket, ReceiveTimeout, &TimeVal::new(ANSWER_S_MAX, 0))?;
+        Ok(Self { socket, sequence_number: AtomicU32::new(0) })
     }
 
-    /// Sends a request and returns the answer, which the kernel gives before `send` returns.
+    /// Sends a request and returns the answer.
+    ///
+    /// # Errors
+    /// What the kernel answers; `TimedOut` if it does not.
     pub(crate) fn ask(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<u8>> {
         self.send(request, flags)?;
         let answer = self.receive()?;
@@ -30,17 +49,35 @@ impl Connection {
 
     /// Sends a request, to which several messages answer.
     pub(crate) fn send(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        let sequence_number = self.sequence_number.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let mut message = NetlinkMessage::from(request);
         message.header.flags = NLM_F_REQUEST | flags;
+        message.header.sequence_number = sequence_number;
         message.finalize();
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
-        self.0.send(&bytes, 0).map(drop)
+        self.socket.send(&bytes, 0).map(drop)
     }
 
-    /// The next datagram: one message or several.
+    /// The next datagram that answers the last request: one message or several.
+    ///
+    /// # Errors
+    /// `TimedOut` if none comes.
     pub(crate) fn receive(&self) -> io::Result<Vec<u8>> {
-        self.0.recv_from_full().map(|(bytes, _)| bytes)
+        loop {
+            let (bytes, _) = self.socket.recv_from_full().map_err(timed_out)?;
+            let message = NetlinkBuffer::new_checked(&bytes).map_err(io::Error::other)?;
+            if message.sequence_number() == self.sequence_number.load(Ordering::Relaxed) {
+                return Ok(bytes);
+            }
+        }
+    }
+}
+
+fn timed_out(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+        _ => error,
     }
 }
 
@@ -69,6 +106,22 @@ pub(crate) mod tests {
         bytes.extend([0; 10]);
         bytes.extend(payload);
         bytes
+    }
+
+    #[test]
+    fn what_is_left_of_an_earlier_request_is_no_answer_to_the_next() {
+        use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+        let link = |name: &str| {
+            let mut request = LinkMessage::default();
+            request.attributes.push(LinkAttribute::IfName(name.to_owned()));
+            RouteNetlinkMessage::GetLink(request)
+        };
+        let connection = Connection::open().unwrap();
+        connection.send(link("knotless-none"), 0).unwrap();
+        assert!(connection.ask(link("lo"), 0).is_ok(), "the loopback is there");
+        connection.send(link("lo"), 0).unwrap();
+        let absent = connection.ask(link("knotless-none"), 0).unwrap_err();
+        assert_eq!(absent.raw_os_error(), Some(nix::libc::ENODEV));
     }
 
     #[test]

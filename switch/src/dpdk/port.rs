@@ -191,6 +191,11 @@ impl Port {
         self.device.tap().is_some_and(|tap| tap.link() == TapLink::Deleted)
     }
 
+    /// Why the interface of a tap cannot be watched, if it cannot and this was not asked since.
+    pub(crate) fn take_watch_fault(&self) -> Option<String> {
+        self.device.tap()?.take_fault()
+    }
+
     /// Whether it is a NIC that was unplugged: it never comes up again.
     pub(crate) fn is_removed(&self) -> bool {
         self.device.is_removed()

@@ -8,8 +8,8 @@
 use super::addresses::HostAddresses;
 use super::interface_indexes::InterfaceIndexes;
 use super::rtnetlink::{InterfaceAddress, Rtnetlink};
-use crate::log;
 use crate::tap_queue::Queue;
+use crate::{log, named_thread};
 use crossbeam::channel::{Receiver, Sender, unbounded};
 use dataplane::ids::PortId;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
@@ -20,7 +20,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 /// The thread's name, by which it keeps `CAP_NET_ADMIN`.
 pub(crate) const THREAD: &str = "host-watch";
@@ -72,8 +72,7 @@ impl Watch {
             indexes,
             last: None,
         };
-        let thread = thread::Builder::new().name(THREAD.to_owned());
-        let thread = Some(thread.spawn(move || watcher.run())?);
+        let thread = Some(named_thread::spawn(THREAD, move || watcher.run())?);
         Ok(Self { changes: Some(changes), wake, addresses, thread })
     }
 

@@ -268,6 +268,11 @@ impl Platform for DpdkPlatform {
         if self.to_close[id.index()].get() && Port::close_removed(port) {
             self.to_close[id.index()].set(false);
         }
+        if let Some(fault) = port.take_watch_fault() {
+            let text =
+                format!(": its interface cannot be watched, so its link stays as it is: {fault}");
+            Event::of_port(Level::Error, "device", name, &text).log();
+        }
         if let Some(flow_control) = port.watch_flow_control(link) {
             let text = format!(": {flow_control}");
             Event::of_port(Level::Info, "flow_control", name, &text).log();

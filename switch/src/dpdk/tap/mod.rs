@@ -115,6 +115,11 @@ impl Tap {
         self.monitor.link()
     }
 
+    /// Why its interface cannot be watched, if it cannot and this was not asked since.
+    pub(super) fn take_fault(&self) -> Option<String> {
+        self.monitor.take_fault()
+    }
+
     /// Takes its carrier up or down. Older kernels cannot; there nothing happens, and this is
     /// false.
     pub(super) fn set_carrier(&self, up: bool) -> bool {

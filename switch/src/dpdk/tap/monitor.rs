@@ -5,6 +5,7 @@
 //! neither the control thread nor a worker calls it.
 
 use super::super::netlink::{Interface, Rtnetlink};
+use crate::named_thread;
 use crate::tap_queue::Queue;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use nix::libc;
@@ -15,12 +16,15 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Poll interval of a tap. With the control thread's own 100 ms a change reaches the worker within
 /// 200 ms.
 const POLL: Duration = Duration::from_millis(50);
+/// Polls that may fail one after the other before that is a fault: 2 s. A tap that is moved or
+/// renamed between the requests of a poll fails one or two.
+const FAILED_POLLS_MAX: u32 = 40;
 
 /// The link of a tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +46,8 @@ struct TapState {
     /// Whether the carrier was changed since the last poll. Held from a look at the interface until
     /// the state says what was seen.
     is_changed: Mutex<bool>,
+    /// Why polls fail, until somebody takes it.
+    fault: Mutex<Option<String>>,
 }
 
 /// The thread, which ends with this value.
@@ -62,6 +68,7 @@ impl TapMonitor {
             link: AtomicU8::new(TapLink::Down as u8),
             dropped_frames: AtomicU64::new(0),
             is_changed: Mutex::default(),
+            fault: Mutex::default(),
         });
         let queue = Arc::clone(&poller.queue);
         Self { state, queue, poller: Some(poller), stop: None, thread: None }
@@ -73,8 +80,8 @@ impl TapMonitor {
         poller.poll_once(&self.state);
         let (stop, stopped) = bounded(0);
         let state = Arc::clone(&self.state);
-        let thread = thread::Builder::new().name("tap-watch".to_owned());
-        self.thread = Some(thread.spawn(move || poller.run(&state, &stopped))?);
+        let work = move || poller.run(&state, &stopped);
+        self.thread = Some(named_thread::spawn("tap-watch", work)?);
         self.stop = Some(stop);
         Ok(())
     }
@@ -100,6 +107,12 @@ impl TapMonitor {
         is_set
     }
 
+    /// Why the interface cannot be polled, if it cannot and this was not asked since. Its link stays
+    /// what it was.
+    pub(super) fn take_fault(&self) -> Option<String> {
+        self.state.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     pub(super) fn dropped_frames(&self) -> u64 {
         self.state.dropped_frames.load(Ordering::Relaxed)
     }
@@ -123,6 +136,19 @@ pub(super) struct TapPoller {
     home: u64,
     last: Sample,
     dropped_frames: u64,
+    failed_polls: FailedPolls,
+}
+
+/// Polls that have failed since the last one that did not.
+#[derive(Debug, Default)]
+struct FailedPolls(u32);
+
+impl FailedPolls {
+    /// Counts one more. Returns the fault that this is, once if many fail.
+    fn count(&mut self, error: &io::Error) -> Option<String> {
+        self.0 = self.0.saturating_add(1);
+        (self.0 == FAILED_POLLS_MAX).then(|| error.to_string())
+    }
 }
 
 /// A sample of the interface.
@@ -150,7 +176,14 @@ impl TapPoller {
     pub(super) fn new(queue: Queue, rtnetlink: Rtnetlink) -> io::Result<Self> {
         let home = inode(&File::open("/proc/thread-self/ns/net")?)?;
         let last = Sample { is_running: false, namespace: home, tx_dropped_frames: 0 };
-        Ok(Self { queue: Arc::new(queue), rtnetlink, home, last, dropped_frames: 0 })
+        Ok(Self {
+            queue: Arc::new(queue),
+            rtnetlink,
+            home,
+            last,
+            dropped_frames: 0,
+            failed_polls: FailedPolls::default(),
+        })
     }
 
     fn run(mut self, state: &TapState, stopped: &Receiver<()>) {
@@ -164,6 +197,7 @@ impl TapPoller {
         match self.sample() {
             Ok(sample) => {
                 // What senders offered meanwhile was refused, and is still theirs.
+                self.failed_polls = FailedPolls::default();
                 self.last.is_running &= !mem::take(&mut *is_changed);
                 let link = if sample.is_running { TapLink::Up } else { TapLink::Down };
                 self.dropped_frames += sample.lost_since(&self.last);
@@ -174,8 +208,12 @@ impl TapPoller {
             Err(error) if error.raw_os_error() == Some(libc::EBADFD) => {
                 state.link.store(TapLink::Deleted as u8, Ordering::Relaxed);
             }
-            // It was moved or renamed between two requests: the last state stays.
-            Err(_) => {}
+            // The last state stays.
+            Err(error) => {
+                if let Some(fault) = self.failed_polls.count(&error) {
+                    *state.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+                }
+            }
         }
     }
 
@@ -219,6 +257,16 @@ fn inode(namespace: &impl AsFd) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn polls_that_go_on_failing_are_one_fault() {
+        let mut failed = FailedPolls::default();
+        let error = io::Error::from_raw_os_error(libc::EPERM);
+        let faults: Vec<_> = (0..1000).map(|_| failed.count(&error)).collect();
+        let told: Vec<_> = (1..).zip(&faults).filter(|(_, fault)| fault.is_some()).collect();
+        let text = "Operation not permitted (os error 1)".to_owned();
+        assert_eq!(told, [(FAILED_POLLS_MAX, &Some(text))]);
+    }
 
     #[test]
     fn only_an_interface_that_stays_up_where_it_is_loses_frames() {
