@@ -184,9 +184,12 @@ impl Switch<'_> {
 }
 
 impl Drop for Switch<'_> {
-    /// A test that fails leaves no switch behind.
+    /// A test that fails leaves no switch behind, and shows what that said.
     fn drop(&mut self) {
         let _ended_already = self.child.kill();
         let _ended_already = self.child.wait();
+        if let Some(stderr) = self.child.stderr.take().filter(|_| std::thread::panicking()) {
+            eprintln!("the switch said: {}", std::io::read_to_string(stderr).unwrap_or_default());
+        }
     }
 }
