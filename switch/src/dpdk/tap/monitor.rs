@@ -107,8 +107,8 @@ impl TapMonitor {
         is_set
     }
 
-    /// Why the interface cannot be polled, if it cannot and this was not asked since. Its link stays
-    /// what it was.
+    /// Why the interface cannot be polled, if it cannot and this was not asked since. Its link
+    /// stays as it was.
     pub(super) fn take_fault(&self) -> Option<String> {
         self.state.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
