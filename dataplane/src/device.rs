@@ -60,7 +60,8 @@ pub trait Device {
     }
 
     /// Takes frames from the front of `from`, in order, until the device is full; the others stay.
-    /// A frame that is taken counts as sent.
+    /// A frame that is taken counts as sent. None is longer than the port's `frame_bytes_max` and
+    /// two VLAN tags: the core drops longer ones before it charges them.
     fn tx_burst(&mut self, port: PortId, from: &mut Burst<Self::Frame>, now: Instant);
 
     /// [`Self::tx_burst`] for one frame; returns it if the device is full.

@@ -142,7 +142,7 @@ mod tests {
 
     impl PortDevice for TestDevice {
         fn losses(&self, _port: PortId) -> DeviceLosses {
-            DeviceLosses { tx_oversize_frames: 7, ..DeviceLosses::default() }
+            DeviceLosses { tx_segmented_frames: 7, ..DeviceLosses::default() }
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let kept: Vec<&[u8]> = burst.iter().map(Frame::head).collect();
         assert_eq!(kept, [&data[..], &pfc, &pfc], "what the burst held before is not looked at");
         let losses = filter.losses(PortId::FIRST);
-        assert_eq!((losses.rx_after_stop_frames, losses.tx_oversize_frames), (3, 7));
+        assert_eq!((losses.rx_after_stop_frames, losses.tx_segmented_frames), (3, 7));
     }
 
     #[test]

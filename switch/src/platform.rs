@@ -115,8 +115,6 @@ impl DeviceCounters {
 pub struct DeviceLosses {
     /// Received in segments, the first too short to parse, and no buffer left to join them.
     pub rx_unreadable_frames: u64,
-    /// Longer than the MTU of the port that should have sent them.
-    pub tx_oversize_frames: u64,
     /// In several segments, for a device that cannot send these, and no buffer left to join them.
     pub tx_segmented_frames: u64,
     /// Data that arrived after the switch was told to stop.
@@ -128,10 +126,9 @@ pub struct DeviceLosses {
 
 impl DeviceLosses {
     /// The counters of frames lost while the switch runs, by name.
-    pub const fn losses(&self) -> [(&'static str, u64); 4] {
+    pub const fn losses(&self) -> [(&'static str, u64); 3] {
         [
             ("rx_unreadable_frames", self.rx_unreadable_frames),
-            ("tx_oversize_frames", self.tx_oversize_frames),
             ("tx_segmented_frames", self.tx_segmented_frames),
             ("rx_after_stop_frames", self.rx_after_stop_frames),
         ]

@@ -100,6 +100,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         accounting: &mut Accounting<D::Frame, V>,
     ) {
         let QueuedFrame { frame, meta } = queued;
+        debug_assert!(self.sends(&frame));
         match device.tx_one(self.id, frame, accounting.now) {
             Ok(()) => count_sent_run(&accounting.run_of_one(&meta), &mut self.queues, accounting),
             Err(frame) => {

@@ -238,6 +238,12 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.flush_or(device, accounting, |port, accounting| port.unbatch(0xFF, accounting))
     }
 
+    /// Whether `frame` is no longer than what the port sends. Longer ones were dropped before they
+    /// were charged.
+    pub(super) fn sends(&self, frame: &D::Frame) -> bool {
+        frame.len() <= self.longest_bytes as usize
+    }
+
     /// The same; `put_back` puts the frames back that the device did not take.
     #[inline(always)]
     fn flush_or(
@@ -251,6 +257,7 @@ impl<D: Device, V: Driver> Port<D, V> {
         }
         let is_captured = accounting.is_capturing() && self.capture_offered(accounting);
         let tx_batch = self.tx_batch.frames.len();
+        debug_assert!(self.tx_batch.frames.iter().all(|frame| self.sends(frame)));
         device.tx_burst(self.id, &mut self.tx_batch.frames, accounting.now);
         if is_captured && let Some(capture) = accounting.capturing() {
             capture.has_sent(tx_batch - self.tx_batch.frames.len());

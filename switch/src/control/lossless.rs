@@ -54,7 +54,7 @@ mod tests {
         let mut stats = PortStats::default();
         stats.queues[3].lossless = is_lossless;
         stats.device_counters.rx_missed_frames = 7;
-        stats.device_losses.tx_oversize_frames = 2;
+        stats.device_losses.tx_segmented_frames = 2;
         stats.device_losses.lossless_held_at_stop_frames = 1;
         stats
     }
@@ -68,7 +68,8 @@ mod tests {
         let mut stats = with_losses(true);
         add_counted(&mut stats, &counters);
         add_unclassified(&mut stats);
-        let expected = [("held_at_stop", 1), ("rx_missed", 7), ("tx_oversize", 2), ("watchdog", 2)];
+        let expected =
+            [("held_at_stop", 1), ("rx_missed", 7), ("tx_segmented", 2), ("watchdog", 2)];
         let expected = expected.map(|(cause, frames)| (cause.to_owned(), frames));
         assert_eq!(stats.lossless_drops_by_cause, BTreeMap::from(expected));
         assert_eq!(stats.lossless_dropped(), 12);

@@ -49,8 +49,6 @@ pub struct FurtherQueue {
 pub struct DeviceDrops {
     /// Received in pieces with too short a first one, and no buffer left to copy them to.
     pub rx_unreadable_frames: u64,
-    /// Longer than the MTU of the port that should have sent them.
-    pub tx_oversize_frames: u64,
     /// In several pieces, for a NIC that cannot send that, and no buffer left to copy them to.
     pub tx_segmented_frames: u64,
 }
@@ -67,7 +65,8 @@ pub struct DpdkDevice {
 
 const NO_SLOT: u16 = u16::MAX;
 
-/// Drivers that copy what they receive: then it is in the cache of the core that asked for it.
+/// Virtual devices that copy what they receive. It is in the cache of the core that asked for it,
+/// and they fill a buffer before they begin another.
 const COPYING_DRIVERS: [&str; 3] = ["net_af_packet", "net_pcap", "net_tap"];
 
 /// A port, or a queue of one. What every burst needs is in one cache line.
@@ -129,16 +128,19 @@ impl Slot {
     fn new(port: PortId, access: Access, tx_cap: Option<TxCap>, data: &Pool) -> Self {
         let info = access.port().info();
         let frame_bytes_max = u32::from(info.mtu_bytes) + u32::from(L2_OVERHEAD_BYTES);
+        let copies = COPYING_DRIVERS.contains(&info.driver.as_str());
         Self {
             port,
             id: info.id,
             tx_queue: access.tx_queue(),
             rx_queue: access.rx_queue(),
             frame_bytes_max,
-            // A NIC fills a buffer before it begins another, and never needs another for a frame
-            // that fits. What a peer puts into a virtual device is the peer's choice.
-            checks_heads: info.is_virtual || frame_bytes_max > u32::from(data.data_room_bytes()),
-            prefetches_heads: !COPYING_DRIVERS.contains(&info.driver.as_str()),
+            // A NIC, too, fills a buffer before it begins another. Then a frame that has another is
+            // too long, if all others fit. What a peer puts into a memory that it shares with the
+            // switch is the peer's choice.
+            checks_heads: info.is_virtual && !copies
+                || frame_bytes_max > u32::from(data.data_room_bytes()),
+            prefetches_heads: !copies,
             sends_segments: info.sends_segments,
             rx_backlog: info.rx_backlog,
             full_bursts: FullBursts::default(),
@@ -258,10 +260,8 @@ impl Device for DpdkDevice {
     #[inline]
     fn tx_burst(&mut self, port: PortId, from: &mut Burst<Mbuf>, _now: Instant) {
         let Some(slot) = self.slot(port) else { return };
-        let (bytes_max, in_pieces) = (slot.frame_bytes_max as usize, slot.sends_segments);
-        let is_odd =
-            |frame: &Mbuf| frame.len() > bytes_max || (!in_pieces && frame.segments() != 1);
-        if from.iter().any(is_odd) {
+        debug_assert!(from.iter().all(|frame| frame.len() <= slot.frame_bytes_max as usize));
+        if !slot.sends_segments && from.iter().any(|frame| frame.segments() != 1) {
             self.make_sendable(port, from);
         }
         self.send(port, from);
@@ -349,17 +349,13 @@ impl DpdkDevice {
         });
     }
 
-    /// Drops frames that are too long, and copies into one piece those that must be in one.
+    /// Copies frames in several pieces into one. Frames for which there is no buffer are dropped.
     #[cold]
     fn make_sendable(&mut self, port: PortId, frames: &mut Burst<Mbuf>) {
         let data = Arc::clone(&self.data);
         let Some(slot) = self.slot(port) else { return };
         frames.retain(|frame| {
-            if frame.len() > slot.frame_bytes_max as usize {
-                slot.drops.tx_oversize_frames += 1;
-                return false;
-            }
-            if slot.sends_segments || frame.segments() == 1 {
+            if frame.segments() == 1 {
                 return true;
             }
             let copy = data.copy_of(frame).filter(|copy| copy.segments() == 1);

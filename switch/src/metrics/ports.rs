@@ -47,7 +47,7 @@ const TIMES_BY_PRIORITY: [Family<ByPriority>; 2] = [
     }),
 ];
 
-const COUNTERS: [Family<u64>; 31] = [
+const COUNTERS: [Family<u64>; 30] = [
     ("mac_moves", "Times that a MAC address of another port came in", |p| p.mac_moves),
     ("mac_refused_frames", "Frames whose new MAC address was not learned", |p| {
         p.mac_refused_frames
@@ -92,9 +92,6 @@ const COUNTERS: [Family<u64>; 31] = [
     }),
     ("device_rx_unreadable_frames", "Frames in segments that no buffer could join", |p| {
         p.device_losses.rx_unreadable_frames
-    }),
-    ("device_tx_oversize_frames", "Frames longer than the MTU of the port", |p| {
-        p.device_losses.tx_oversize_frames
     }),
     ("device_tx_segmented_frames", "Frames in segments that the device cannot send", |p| {
         p.device_losses.tx_segmented_frames

@@ -321,7 +321,6 @@ impl PortDevice for DpdkDevice {
         let drops = self.drops(port);
         DeviceLosses {
             rx_unreadable_frames: drops.rx_unreadable_frames,
-            tx_oversize_frames: drops.tx_oversize_frames,
             tx_segmented_frames: drops.tx_segmented_frames,
             ..DeviceLosses::default()
         }

@@ -57,11 +57,7 @@ pub(crate) fn of_port(port: &PortStats) -> IfCounters {
         in_unknown: drops(Part::InUnknown),
         out_bytes: sum(&port.tx_bytes),
         out_frames: sum(&port.tx_frames),
-        out_discards: sum(&[
-            drops(Part::OutDiscards),
-            losses.tx_oversize_frames,
-            losses.tx_segmented_frames,
-        ]),
+        out_discards: sum(&[drops(Part::OutDiscards), losses.tx_segmented_frames]),
         out_errors: device.tx_error_frames,
     }
 }

@@ -145,7 +145,9 @@ impl Pairs {
         let is_plain = taken == ALL && self.are_plain;
         if IS_BRIDGED && is_plain && !self.is_any_marked {
             for (group, place) in groups.iter_mut().zip(places) {
-                *group = self.header[place as usize % BURST_MAX].group;
+                if let Some(header) = self.header.get(place as usize) {
+                    *group = header.group;
+                }
             }
             return taken;
         }
@@ -157,7 +159,7 @@ impl Pairs {
         let (first, second, third) = (first.to_array(), second.to_array(), third.to_array());
         if is_plain {
             for (lane, (frame, group)) in frames.iter_mut().zip(groups).enumerate().take(LANES) {
-                let header = &self.header[places[lane] as usize % BURST_MAX];
+                let Some(header) = self.header.get(places[lane] as usize) else { continue };
                 *group = header.group;
                 let macs = (!IS_BRIDGED).then_some(&header.macs);
                 write_plain(frame, macs, [first[lane], second[lane], third[lane]]);
@@ -166,13 +168,15 @@ impl Pairs {
         }
         for (lane, (frame, group)) in frames.iter_mut().zip(groups).enumerate().take(LANES) {
             if taken >> lane & 1 == 1 {
-                let header = &self.header[places[lane] as usize % BURST_MAX];
+                let place = places[lane] as usize;
+                let Some(header) = self.header.get(place) else { continue };
                 *group = header.group;
                 let ip = [first[lane], second[lane], third[lane]];
                 if IS_BRIDGED {
                     header.write_bridged(frame, ip);
-                } else if header.in_tunnel {
-                    let outer = &self.outer[places[lane] as usize % BURST_MAX];
+                } else if header.in_tunnel
+                    && let Some(outer) = self.outer.get(place)
+                {
                     outer.write(header, frame, ip, eight.v6 >> lane & 1 == 1);
                 } else {
                     header.write(frame, ip);

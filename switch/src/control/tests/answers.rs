@@ -48,7 +48,7 @@ fn the_stats_are_the_sum_of_all_workers_and_each_port_has_its_own() {
     assert_eq!(stats.ports[1].worker, 1);
     assert_eq!(stats.ports[0].driver, "memory");
     assert_eq!(stats.ports[1].device_counters.rx_missed_frames, 2);
-    assert_eq!(stats.ports[1].device_losses.tx_oversize_frames, 7, "as the test's device says");
+    assert_eq!(stats.ports[1].device_losses.tx_segmented_frames, 7, "as the test's device says");
 
     assert_eq!(stats.workers.len(), 2);
     assert_eq!(stats.totals.received, 14);
