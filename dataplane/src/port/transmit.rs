@@ -3,6 +3,7 @@
 
 use super::{Port, Queue};
 use crate::accounting::Accounting;
+use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Frame;
@@ -209,12 +210,17 @@ impl<D: Device, V: Driver> Port<D, V> {
         mut queued: QueuedFrame<D::Frame>,
         accounting: &mut Accounting<D::Frame, V>,
     ) {
+        self.undo_departure(&mut queued);
+        self.put_front(queued, accounting);
+    }
+
+    #[inline(always)]
+    fn undo_departure(&mut self, queued: &mut QueuedFrame<D::Frame>) {
         if self.writes_telemetry {
-            self.take_telemetry_back(&mut queued);
+            self.take_telemetry_back(queued);
         }
         let priority = Priority::from_low_bits(queued.meta.priority);
         self.receiver.take_back(priority, u32::from(queued.meta.bytes));
-        self.put_front(queued, accounting);
     }
 
     #[cold]
@@ -280,47 +286,72 @@ impl<D: Device, V: Driver> Port<D, V> {
     /// ECN may look again.
     #[cold]
     fn put_back_served(&mut self, accounting: &mut Accounting<D::Frame, V>) {
-        self.take_back(0xFF, accounting, |port, meta| {
+        let change = |port: &Self, meta: &mut FrameMeta| {
             if !port.writes_telemetry {
                 meta.l3 = 0;
             }
-        });
+        };
+        // They have had room in their VEQs.
+        self.take_back(0xFF, accounting, change, |_, _, _| false);
     }
 
-    /// Puts batched frames whose priority is in `bits` back to the front of their VEQs.
+    /// Puts batched frames whose priority is in `bits`, which were in no VEQ, to the front of their
+    /// VEQs. Drops lossy ones, the last ones first, for which the VEQ has no room: they would have
+    /// been dropped if they had not found the port free.
     pub(crate) fn unbatch(&mut self, bits: u8, accounting: &mut Accounting<D::Frame, V>) {
-        self.take_back(bits, accounting, |_, _| ());
+        self.take_back(
+            bits,
+            accounting,
+            |_, _| (),
+            |meta, total_bytes, accounting| {
+                accounting.is_lossy(meta.viq)
+                    && total_bytes > accounting.lossy_queue_limit_bytes(meta)
+            },
+        );
     }
 
-    /// The metadata of the transmit batch, if all of it is one run of a priority in `bits` whose
-    /// queue has no frames. Taken back, it is like a burst that arrives there, unless the frames
-    /// count for a rate or have telemetry.
+    /// The transmit batch, if all of it is one run of a priority in `bits` whose queue has no
+    /// frames. Taken back, it is like a burst that arrives there, unless the frames count for a
+    /// rate or have telemetry.
     #[inline(always)]
-    fn run_to_take_back(&self, bits: u8) -> Option<FrameMeta> {
-        let meta = self.tx_batch.only_run()?;
+    fn run_to_take_back(&self, bits: u8) -> Option<Run> {
+        let run = self.tx_batch.only_run()?;
         let other_bits = self.occupied_bits | self.receiver.rate_limited_bits();
-        let is_plain = bits & !other_bits & meta.priority_bit() != 0 && !self.writes_telemetry;
-        is_plain.then_some(*meta)
+        let is_plain = bits & !other_bits & run.meta.priority_bit() != 0 && !self.writes_telemetry;
+        is_plain.then_some(*run)
     }
 
-    /// [`Self::unbatch`] that calls `change` for the metadata of each frame first.
+    /// [`Self::unbatch`] that calls `change` for the metadata of each frame first, and drops those
+    /// that are `over` with all bytes that the VEQ would have.
     #[inline(always)]
     fn take_back(
         &mut self,
         bits: u8,
         accounting: &mut Accounting<D::Frame, V>,
         change: impl Fn(&Self, &mut FrameMeta),
+        over: impl Fn(&FrameMeta, u32, &Accounting<D::Frame, V>) -> bool,
     ) {
         self.spill_pending(accounting);
-        if let Some(mut meta) = self.run_to_take_back(bits) {
+        if let Some(Run { mut meta, sums }) = self.run_to_take_back(bits)
+            && !over(&meta, sums.bytes, accounting)
+        {
             change(self, &mut meta);
             let mut frames = self.tx_batch.take_all();
             return self.enqueue_run(&meta, frames.drain(..), accounting);
         }
         let mut kept = Kept::new();
+        let mut batch_bytes = self.tx_batch.bytes_of_priorities();
         while let Some(mut queued) = self.tx_batch.take_last(bits, &mut kept) {
             change(self, &mut queued.meta);
-            self.put_departed_front(queued, accounting);
+            let priority = usize::from(queued.meta.priority) % PRIORITIES;
+            let total_bytes = self.queues[priority].veq.bytes() + batch_bytes[priority];
+            batch_bytes[priority] -= u32::from(queued.meta.bytes);
+            if over(&queued.meta, total_bytes, accounting) {
+                self.undo_departure(&mut queued);
+                self.drop_queued(queued, DropReason::TailDrop, accounting);
+            } else {
+                self.put_departed_front(queued, accounting);
+            }
         }
         self.tx_batch.keep(bits, &mut kept);
     }

@@ -5,7 +5,7 @@
 
 use crate::frame::{Burst, Frame, length_bytes};
 use crate::frame_sums::FrameSums;
-use crate::limits::{BURST_MAX, BurstBits};
+use crate::limits::{BURST_MAX, BurstBits, PRIORITIES};
 use crate::queue::veq::{FrameMeta, Front, FrontRun, QueuedFrame};
 use arrayvec::ArrayVec;
 
@@ -197,11 +197,20 @@ impl<F: Frame> TxBatch<F> {
         }
     }
 
-    /// The metadata of all frames but their length, if they are of one run.
+    /// The run of all frames, if they are of one.
     #[inline(always)]
-    pub(crate) fn only_run(&self) -> Option<&FrameMeta> {
+    pub(crate) fn only_run(&self) -> Option<&Run> {
         let [run] = self.runs.as_slice() else { return None };
-        Some(&run.meta)
+        Some(run)
+    }
+
+    /// By priority: the bytes of the frames.
+    pub(crate) fn bytes_of_priorities(&self) -> [u32; PRIORITIES] {
+        let mut sums = [0; PRIORITIES];
+        for run in &self.runs {
+            sums[usize::from(run.meta.priority) % PRIORITIES] += run.sums.bytes;
+        }
+        sums
     }
 
     /// Takes all frames.
