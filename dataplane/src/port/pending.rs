@@ -104,8 +104,9 @@ impl<D: Device, V: Driver> Port<D, V> {
         match device.tx_one(self.id, frame, accounting.now) {
             Ok(()) => count_sent_run(&accounting.run_of_one(&meta), &mut self.queues, accounting),
             Err(frame) => {
-                let queued = QueuedFrame { frame, meta };
-                self.put_departed_front(queued, accounting);
+                let mut queued = QueuedFrame { frame, meta };
+                self.undo_departure(&mut queued);
+                self.put_front(queued, accounting);
             }
         }
     }

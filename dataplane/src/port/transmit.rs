@@ -203,19 +203,9 @@ impl<D: Device, V: Driver> Port<D, V> {
         }
     }
 
-    /// Puts a frame to the front of its VEQ that has [departed](Self::departs), but has not left.
-    #[inline]
-    pub(super) fn put_departed_front(
-        &mut self,
-        mut queued: QueuedFrame<D::Frame>,
-        accounting: &mut Accounting<D::Frame, V>,
-    ) {
-        self.undo_departure(&mut queued);
-        self.put_front(queued, accounting);
-    }
-
+    /// Takes back what [`Self::departs`] accounted for, of a frame that has not left.
     #[inline(always)]
-    fn undo_departure(&mut self, queued: &mut QueuedFrame<D::Frame>) {
+    pub(super) fn undo_departure(&mut self, queued: &mut QueuedFrame<D::Frame>) {
         if self.writes_telemetry {
             self.take_telemetry_back(queued);
         }
@@ -242,12 +232,6 @@ impl<D: Device, V: Driver> Port<D, V> {
         accounting: &mut Accounting<D::Frame, V>,
     ) -> bool {
         self.flush_or(device, accounting, |port, accounting| port.unbatch(0xFF, accounting))
-    }
-
-    /// Whether `frame` is no longer than what the port sends. Longer ones were dropped before they
-    /// were charged.
-    pub(super) fn sends(&self, frame: &D::Frame) -> bool {
-        frame.len() <= self.longest_bytes as usize
     }
 
     /// The same; `put_back` puts the frames back that the device did not take.
@@ -278,6 +262,12 @@ impl<D: Device, V: Driver> Port<D, V> {
             put_back(self, accounting);
         }
         all
+    }
+
+    /// Whether `frame` is no longer than what the port sends. Longer ones were dropped before they
+    /// were charged.
+    pub(super) fn sends(&self, frame: &D::Frame) -> bool {
+        frame.len() <= self.longest_bytes as usize
     }
 
     /// Puts batched frames back to the front of the VEQs that they were taken from. A full device
@@ -346,11 +336,11 @@ impl<D: Device, V: Driver> Port<D, V> {
             let priority = usize::from(queued.meta.priority) % PRIORITIES;
             let total_bytes = self.queues[priority].veq.bytes() + batch_bytes[priority];
             batch_bytes[priority] -= u32::from(queued.meta.bytes);
+            self.undo_departure(&mut queued);
             if over(&queued.meta, total_bytes, accounting) {
-                self.undo_departure(&mut queued);
                 self.drop_queued(queued, DropReason::TailDrop, accounting);
             } else {
-                self.put_departed_front(queued, accounting);
+                self.put_front(queued, accounting);
             }
         }
         self.tx_batch.keep(bits, &mut kept);
