@@ -1,5 +1,6 @@
 //! Reads and classifies the headers of eight frames.
 
+use super::header::IpStart;
 use super::marking::{DEI, PCP, TAGGED};
 use super::{EIGHTS, LANES, be16, lanes_of, octet, of_bits, of_lanes};
 use crate::frame::{Frame, length_bytes};
@@ -8,7 +9,7 @@ use crate::pipeline::class::Class;
 use crate::snapshot::FastPathPort;
 use crate::wire::parse::{Kind, parse};
 use crate::wire::{ethernet, ipv4, ipv6};
-use wide::{u32x8, u64x4};
+use wide::u32x8;
 
 /// Words of an IPv4 header without options.
 pub(super) const HEADER_WORDS: usize = ipv4::HEADER_BYTES / 4;
@@ -38,7 +39,6 @@ pub(crate) struct Eight {
     /// The first 24 octets of the IP header: in IPv4 all of it, and the word behind it, where the
     /// ports of UDP and TCP are.
     pub(super) words: [u32x8; WORDS],
-    pub(super) is_v6: u32x8,
     pub(super) frame_bytes: u32x8,
     /// What the class follows from; see [`Marking`](super::marking::Marking). [`OTHER`] for a frame
     /// that is not taken.
@@ -60,7 +60,6 @@ impl Default for Eight {
         let none = u32x8::ZERO;
         Self {
             words: [none; WORDS],
-            is_v6: none,
             frame_bytes: none,
             marking: u32x8::splat(OTHER),
             leaves: none,
@@ -77,9 +76,8 @@ pub(super) const OTHER: u32 = Class::UNKNOWN.bits();
 /// What [`Eight::read`] read: words from the wire, lowest octet first.
 struct Read {
     eight: Eight,
-    /// Of four frames, and of the others: the first eight octets, which begin with the destination
-    /// MAC address.
-    mac: [u64x4; 2],
+    /// The first eight octets, which begin with the destination MAC address.
+    mac: [u64; LANES],
     /// The first word of an IPv4 source address.
     source: u32x8,
     /// The first octet of an IPv6 destination address.
@@ -126,9 +124,8 @@ impl Eight {
         // Two constant offsets, not one that varies.
         let words = if is_tagged { loaded(l3(true)) } else { loaded(l3(false)) };
         let [tag_word, type_word, first, second, third, source, destination, behind] = words;
-        let [a, b, c, d, e, f, g, h] =
+        let mac =
             heads.map(|head| head.first_chunk().map_or(0, |octets| u64::from_le_bytes(*octets)));
-        let mac = [u64x4::new([a, b, c, d]), u64x4::new([e, f, g, h])];
         let type_is = |value| {
             let found: u32x8 = type_word >> 16;
             found.simd_eq(u32x8::splat(ethertype(value)))
@@ -174,7 +171,6 @@ impl Eight {
         }
         let eight = Self {
             words: [first, second, third, source, destination, behind],
-            is_v6,
             frame_bytes,
             marking,
             leaves: u32x8::ZERO,
@@ -242,14 +238,23 @@ impl Eight {
     }
 }
 
-/// By lane: all ones if the bits in `mask` of the destination MAC address are those of `value`.
+/// By lane: all ones if the destination MAC address, of which only the bits in `mask` are kept, is
+/// `value`. Mostly it is in all lanes. A `value` with other bits is that of no address.
 #[inline(always)]
-fn with_mac_bits(mac: [u64x4; 2], mask: u64, value: u64) -> u32x8 {
-    let [low, high] = mac.map(|four| {
-        let found: u64x4 = (four & u64x4::splat(mask)).simd_eq(u64x4::splat(value));
-        found.to_bitmask()
-    });
-    of_bits(low | high << 4)
+fn with_mac_bits(mac: [u64; LANES], mask: u64, value: u64) -> u32x8 {
+    let differ = mac.into_iter().fold(0, |differ, mac| differ | (mac ^ value));
+    if differ & mask | value & !mask == 0 {
+        u32x8::MAX
+    } else {
+        with_mac_bits_each(mac, mask, value)
+    }
+}
+
+/// [`with_mac_bits`] where they differ.
+#[cold]
+#[inline(never)]
+fn with_mac_bits_each(mac: [u64; LANES], mask: u64, value: u64) -> u32x8 {
+    of_lanes(|lane| if mac[lane] & mask == value { u32::MAX } else { 0 })
 }
 
 impl Read {
@@ -268,7 +273,7 @@ impl Read {
         }
         let mut addresses = are_v4_unicast(source, eight.destination());
         if eight.v6 != 0 {
-            addresses = eight.is_v6.select(are_v6_unicast(eight.words[2], v6_target), addresses);
+            addresses = eight.is_v6().select(are_v6_unicast(eight.words[2], v6_target), addresses);
         }
         is_taken &= addresses;
         if port.ttl_classes.is_some() {
@@ -321,6 +326,12 @@ impl Eight {
     #[inline(always)]
     pub(super) const fn destination(&self) -> u32x8 {
         self.words[4]
+    }
+
+    /// By lane: all ones of a frame with IPv6.
+    #[inline(always)]
+    pub(super) fn is_v6(&self) -> u32x8 {
+        of_bits(self.v6)
     }
 
     /// The length of the frame in `lane`, as received.
@@ -377,6 +388,20 @@ impl Eight {
         [first, second, is_kept.select(self.words[2], third)]
     }
 
+    /// The start of each IP header, whose first 12 octets are these words.
+    #[inline(always)]
+    pub(super) fn starts(&self, [first, second, third]: [u32x8; 3]) -> [IpStart; LANES] {
+        let (fourth, none) = (self.words[3], u32x8::ZERO);
+        let lanes = u32x8::transpose([first, second, third, fourth, none, none, none, none]);
+        let [a, b, c, d, e, f, g, h] = lanes;
+        let start = |lane: u32x8| {
+            let [start, _]: [IpStart; 2] = bytemuck::cast(lane);
+            start
+        };
+        // Written out, as above.
+        [start(a), start(b), start(c), start(d), start(e), start(f), start(g), start(h)]
+    }
+
     /// By lane: the first 12 octets of the IP header, with TOS set to its bits in `tos_kept` and
     /// those of `tos_set`, and the TTL less `hops`. The checksum is mended for both.
     #[inline(always)]
@@ -393,10 +418,11 @@ impl Eight {
         let v6_first: u32x8 =
             first & (class(tos_kept) | !class(octet(u32x8::MAX))) | class(tos_set);
         let v6_second: u32x8 = second - (hops << 24);
+        let is_v6 = self.is_v6();
         [
-            self.is_v6.select(v6_first, v4_first),
-            self.is_v6.select(v6_second, second),
-            self.is_v6.select(third, v4_third),
+            is_v6.select(v6_first, v4_first),
+            is_v6.select(v6_second, second),
+            is_v6.select(third, v4_third),
         ]
     }
 }

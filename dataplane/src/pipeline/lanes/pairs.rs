@@ -5,11 +5,11 @@
 //! They are determined once for each pair of a burst. A burst has few pairs.
 
 use super::eight::Eight;
-use super::header::{Header, write_plain};
+use super::header::Header;
 use super::marking::Marking;
 use super::stations::Target;
 use super::tunnels::{Outer, Through};
-use super::{ALL, LANES};
+use super::{ALL, LANES, octet};
 use crate::fib::Hop;
 use crate::frame::{Frame, length_bytes};
 use crate::frame_sums::FrameSums;
@@ -21,14 +21,16 @@ use crate::pipeline::rules;
 use crate::rx_queues::Ingress;
 use crate::snapshot::{PortMode, PortTables, Snapshot};
 use crate::wire::{ethernet, ipv4};
-use wide::u32x8;
+use wide::{i16x8, u8x16, u32x8};
 
 /// The pairs of the current burst, field by field, with the sums of their frames.
 #[derive(Debug)]
 pub(crate) struct Pairs {
     count: usize,
-    /// Whether all have a header without a tag, as long as the one that their frames came with.
+    /// Whether all have a [plain header](Header::is_plain).
     are_plain: bool,
+    /// Whether all have a [tagged header](Header::is_tagged).
+    are_tagged: bool,
     /// Whether one changes the DSCP.
     is_any_marked: bool,
     marking: [u32; BURST_MAX],
@@ -36,8 +38,7 @@ pub(crate) struct Pairs {
     hop: [u32; BURST_MAX],
     /// Length of the longest frame that takes this path, as received.
     frame_bytes_max: [u32; BURST_MAX],
-    tos_kept: [u32; BURST_MAX],
-    tos_set: [u32; BURST_MAX],
+    given: [u32; BURST_MAX],
     header: [Header; BURST_MAX],
     /// Of a pair whose frames go into a tunnel.
     outer: [Outer; BURST_MAX],
@@ -58,12 +59,12 @@ impl Default for Pairs {
         Self {
             count: 0,
             are_plain: true,
+            are_tagged: true,
             is_any_marked: false,
             marking: none,
             hop: none,
             frame_bytes_max: none,
-            tos_kept: none,
-            tos_set: none,
+            given: none,
             header: [Header::default(); BURST_MAX],
             outer: [Outer::NONE; BURST_MAX],
             sums: [Sums::default(); BURST_MAX],
@@ -85,9 +86,8 @@ struct Step {
     is_known: u32x8,
     /// All ones if the frame is rewritten and counted.
     is_taken: u32x8,
-    place: u32x8,
-    tos_kept: u32x8,
-    tos_set: u32x8,
+    /// What its pair gives it.
+    given: Given,
 }
 
 impl Pairs {
@@ -96,6 +96,7 @@ impl Pairs {
     pub(crate) fn clear(&mut self) {
         self.count = 0;
         self.are_plain = true;
+        self.are_tagged = true;
         self.is_any_marked = false;
     }
 
@@ -114,9 +115,8 @@ impl Pairs {
         let hops = if IS_BRIDGED { eight.leaves } else { eight.hops(from.snapshot, frames) };
         let cost_bytes_min = u32x8::splat(outcomes.cell_bytes);
         let mut left_out = eight.others();
-        let zero = u32x8::ZERO;
-        let mut step =
-            Step { is_known: zero, is_taken: zero, place: zero, tos_kept: zero, tos_set: zero };
+        let none = u32x8::ZERO;
+        let mut step = Step { is_known: none, is_taken: none, given: Given(none) };
         let mut looked_at = 0;
         loop {
             for at in looked_at..self.count.min(BURST_MAX) {
@@ -141,37 +141,38 @@ impl Pairs {
             }
         }
         let taken = step.is_taken.to_bitmask();
-        let places = step.place.to_array();
-        let is_plain = taken == ALL && self.are_plain;
-        if IS_BRIDGED && is_plain && !self.is_any_marked {
-            for (group, place) in groups.iter_mut().zip(places) {
-                if let Some(header) = self.header.get(place as usize) {
-                    *group = header.group;
+        let is_one_shape = taken == ALL && (self.are_plain || !IS_BRIDGED && self.are_tagged);
+        if is_one_shape && let Some(groups) = groups.first_chunk_mut() {
+            *groups = step.given.groups();
+            if IS_BRIDGED && !self.is_any_marked {
+                return taken;
+            }
+        }
+        let (tos_kept, tos_set) = (step.given.tos_kept(), step.given.tos_set());
+        let ip = if IS_BRIDGED {
+            eight.marked(tos_kept, tos_set)
+        } else {
+            eight.rewritten(tos_kept, tos_set, u32x8::ONE)
+        };
+        if is_one_shape {
+            let starts = eight.starts(ip).into_iter().zip(step.given.places());
+            for (frame, (ip, place)) in frames.iter_mut().zip(starts) {
+                let Some(header) = self.header.get(usize::from(place)) else { continue };
+                if self.are_plain {
+                    header.write_plain::<F, IS_BRIDGED>(frame, ip);
+                } else {
+                    header.write_tagged(frame, ip);
                 }
             }
             return taken;
         }
-        let [first, second, third] = if IS_BRIDGED {
-            eight.marked(step.tos_kept, step.tos_set)
-        } else {
-            eight.rewritten(step.tos_kept, step.tos_set, u32x8::ONE)
-        };
-        let (first, second, third) = (first.to_array(), second.to_array(), third.to_array());
-        if is_plain {
-            for (lane, (frame, group)) in frames.iter_mut().zip(groups).enumerate().take(LANES) {
-                let Some(header) = self.header.get(places[lane] as usize) else { continue };
-                *group = header.group;
-                let macs = (!IS_BRIDGED).then_some(&header.macs);
-                write_plain(frame, macs, [first[lane], second[lane], third[lane]]);
-            }
-            return taken;
-        }
+        // Not above, for both: there they stay in registers.
+        let (ip, places) = (eight.starts(ip), step.given.places());
         for (lane, (frame, group)) in frames.iter_mut().zip(groups).enumerate().take(LANES) {
             if taken >> lane & 1 == 1 {
-                let place = places[lane] as usize;
+                let (ip, place) = (ip[lane], usize::from(places[lane]));
                 let Some(header) = self.header.get(place) else { continue };
                 *group = header.group;
-                let ip = [first[lane], second[lane], third[lane]];
                 if IS_BRIDGED {
                     header.write_bridged(frame, ip);
                 } else if header.in_tunnel
@@ -219,11 +220,7 @@ impl Pairs {
             is_it = header.grow(is_it, frames);
         }
         step.is_taken |= is_it;
-        #[expect(clippy::cast_possible_truncation, reason = "the index of a pair")]
-        let place = u32x8::splat(at as u32);
-        step.place |= is_it & place;
-        step.tos_kept |= is_it & u32x8::splat(self.tos_kept[at]);
-        step.tos_set |= is_it & u32x8::splat(self.tos_set[at]);
+        step.given.0 |= is_it & u32x8::splat(self.given[at]);
         let sent_bytes: u32x8 =
             eight.frame_bytes + u32x8::splat(i32::from(header.grows_bytes).cast_unsigned());
         let sums = &mut self.sums[at];
@@ -258,26 +255,22 @@ impl Pairs {
         if self.count == BURST_MAX || usize::from(frame_bytes) > frame_bytes_max {
             return false;
         }
-        let mut header = Header { macs: *adjacency.macs(), ..Header::default() };
         let (tagged, dscp) = if let Some(Through { id, .. }) = through {
             let Some(tunnel) = snapshot.tunnels.get(id) else { return false };
             let tags = &tunnel.outer_tag;
             let entering = rules::apply_through(snapshot, class, ingress, adjacency.out, tags);
             let Some(outer) = Outer::new(tunnel, entering.outer.dscp) else { return false };
             self.outer[self.count] = outer;
-            header.in_tunnel = true;
             (entering.outer, entering.inner_dscp)
         } else {
             let tagged = rules::apply(snapshot, class, ingress, adjacency.out);
             (tagged, tagged.dscp)
         };
+        let pcp = snapshot.tags.pcp[tagged.tag.index()];
+        let tci = adjacency.vlan.map(|vlan| ethernet::with_pcp(vlan.value(), pcp));
+        let mut header = Header::new(*adjacency.macs(), tci);
+        header.in_tunnel = through.is_some();
         header.has_new_type = marking.has_left_tunnel();
-        if let Some(vlan) = adjacency.vlan {
-            let pcp = snapshot.tags.pcp[tagged.tag.index()];
-            let [a, b] = ethernet::VLAN.to_be_bytes();
-            let [c, d] = ethernet::with_pcp(vlan.value(), pcp).to_be_bytes();
-            (header.tag, header.has_tag) = ([a, b, c, d], true);
-        }
         let at = self.count;
         #[expect(clippy::cast_possible_truncation, reason = "headers")]
         {
@@ -306,15 +299,13 @@ impl Pairs {
         };
         let class = marking.class(snapshot, tables, ingress.port);
         let tagged = rules::apply(snapshot, class, ingress, out);
-        let mut header = Header { has_tag: egress == EgressForm::Tagged, ..Header::default() };
-        if header.has_tag {
+        let tci = (egress == EgressForm::Tagged).then(|| {
             let received = is_tagged.then(|| marking.tci());
-            let tci = bridge::egress_tci(snapshot, received, &tagged, vid);
-            let ([a, b], [c, d]) = (ethernet::VLAN.to_be_bytes(), tci.to_be_bytes());
-            header.tag = [a, b, c, d];
-        }
+            bridge::egress_tci(snapshot, received, &tagged, vid)
+        });
+        let mut header = Header::new(Default::default(), tci);
         let tag_bytes = |is_tagged| if is_tagged { ethernet::TAG_BYTES } else { 0 };
-        let (came, leaves) = (tag_bytes(is_tagged), tag_bytes(header.has_tag));
+        let (came, leaves) = (tag_bytes(is_tagged), tag_bytes(tci.is_some()));
         #[expect(clippy::cast_possible_truncation, reason = "headers")]
         {
             header.grows_bytes = leaves as i8 - came as i8;
@@ -331,9 +322,9 @@ impl Pairs {
         let at = self.count;
         self.marking[at] = marking.0;
         self.hop[at] = hop;
-        self.tos_kept[at] = if dscp.is_some() { 0b11 } else { 0xFF };
-        self.tos_set[at] = u32::from(dscp.unwrap_or(0) << 2);
-        self.are_plain &= header.grows_bytes == 0 && !header.has_tag && !header.in_tunnel;
+        self.given[at] = Given::bits(at, header.group, dscp);
+        self.are_plain &= header.is_plain();
+        self.are_tagged &= header.is_tagged();
         self.is_any_marked |= dscp.is_some();
         self.header[at] = header;
         self.sums[at] = Sums::default();
@@ -353,3 +344,42 @@ impl Pairs {
         }
     }
 }
+
+/// What a pair gives each of its frames, in the octets of a word: its index, the bits of TOS that it
+/// sets, its outcome group, the bits of TOS that it keeps. By lane; 0 of a frame that is not taken.
+#[derive(Clone, Copy)]
+struct Given(u32x8);
+
+impl Given {
+    /// Of the pair at `at`, whose frames get this DSCP, if any.
+    #[expect(clippy::cast_possible_truncation, reason = "below BURST_MAX")]
+    fn bits(at: usize, group: u8, dscp: Option<u8>) -> u32 {
+        let tos_kept = if dscp.is_some() { 0b11 } else { 0xFF };
+        u32::from_le_bytes([at as u8, dscp.unwrap_or(0) << 2, group, tos_kept])
+    }
+
+    #[inline(always)]
+    fn places(self) -> [u8; LANES] {
+        let each: [[u8; 4]; LANES] = bytemuck::cast(self.0);
+        each.map(|[place, ..]| place)
+    }
+
+    #[inline(always)]
+    fn tos_set(self) -> u32x8 {
+        octet(self.0 >> 8)
+    }
+
+    #[inline(always)]
+    fn groups(self) -> [u8; LANES] {
+        let words = i16x8::from_i32x8_saturate(bytemuck::cast(octet(self.0 >> 16)));
+        let [groups, _]: [[u8; LANES]; 2] = bytemuck::cast(u8x16::narrow_i16x8(words, words));
+        groups
+    }
+
+    #[inline(always)]
+    fn tos_kept(self) -> u32x8 {
+        self.0 >> 24
+    }
+}
+
+const _: () = assert!(BURST_MAX <= 1 << u8::BITS, "the index of a pair is an octet");

@@ -58,8 +58,9 @@ impl Eight {
     #[inline(never)]
     fn look_up_v6<F: Frame>(&mut self, fib: &Fib, frames: &[F]) {
         if self.v6.count_ones() >= V6_LANES_MIN {
-            let found = look_up(fib.v6_trie(), self.v6_destinations(frames), self.is_v6);
-            self.leaves = self.is_v6.select(found, self.leaves);
+            let is_v6 = self.is_v6();
+            let found = look_up(fib.v6_trie(), self.v6_destinations(frames), is_v6);
+            self.leaves = is_v6.select(found, self.leaves);
             return;
         }
         let mut leaves = self.leaves.to_array();

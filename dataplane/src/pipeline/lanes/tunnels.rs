@@ -9,7 +9,7 @@
 use super::eight::{
     Eight, HEADER_WORDS, OTHER, are_v4_unicast, checksum_holds, mended, v4_length_holds,
 };
-use super::header::Header;
+use super::header::{Header, IpStart};
 use super::marking::Marking;
 use super::routes::{from_be, look_up};
 use super::{ALL, be16, lanes_of, octet, words_from};
@@ -71,16 +71,10 @@ impl Outer {
         Some(Self { local: tunnel.local, remote: tunnel.remote?, dscp, ttl })
     }
 
-    /// Writes Ethernet header, outer header and the first 12 octets of the inner one.
+    /// Writes Ethernet header, outer header and the start of the inner one.
     #[inline]
-    pub(super) fn write<F: Frame>(
-        &self,
-        header: &Header,
-        frame: &mut F,
-        ip: [u32; 3],
-        is_v6: bool,
-    ) {
-        let [first, second, third] = ip.map(u32::to_le_bytes);
+    pub(super) fn write<F: Frame>(&self, header: &Header, frame: &mut F, ip: IpStart, is_v6: bool) {
+        let [first, second, third, _]: [[u8; 4]; 4] = bytemuck::cast(ip);
         let (protocol, inner_bytes, tos, ttl) = if is_v6 {
             let payload_bytes = u16::from_be_bytes([second[0], second[1]]);
             let class = first[0] << 4 | first[1] >> 4;
