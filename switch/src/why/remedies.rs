@@ -10,7 +10,7 @@ pub(crate) fn remedy(cause: &str) -> Option<&'static str> {
         "rx_no_buffer" | "no_buffer" => "no mbuf left: more `[memory] size`, fewer descriptors",
         "rx_error" => "corrupt frames: the cable or the transceiver",
         "rx_unreadable" | "tx_segmented" => "no mbuf left to join a frame in several buffers",
-        "tx_error" => "the device did not send it: equal `mtu` on all ports",
+        "tx_error" => "the device did not send it: `ip link`, whether it is up with the port's MTU",
         "watchdog" => "dropped during a storm: repair the peer that pauses",
         "unresolved" => {
             "the next hop's MAC address is unknown: address, VLAN and link of the gateway, or a \
