@@ -79,7 +79,6 @@ impl FpmServer {
     /// Does what is due.
     pub(crate) fn step(&mut self, now: Instant, routes: &mut Routes, epochs: Epochs) -> Step {
         let mut step = Step::default();
-        self.accept();
         if let Some(session) = &mut self.session {
             let had_begun = session.has_begun;
             let read = session.read(&mut self.state, routes, epochs, &mut step);
@@ -96,6 +95,8 @@ impl FpmServer {
                 self.end(&end, routes);
             }
         }
+        // Not before: a zebra that has just ended must not stand in the way of the next one.
+        self.accept();
         if self.session.is_some()
             && self.sweep_at.is_some_and(|due| due <= now)
             && now.ns_since(self.message_at) >= QUIET_NS
@@ -170,4 +171,53 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE);
     SockRef::from(stream).set_tcp_keepalive(&keepalive.with_retries(3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dataplane::ids::PortId;
+    use std::io::Write;
+
+    /// No interface has a port.
+    #[derive(Debug)]
+    struct Nowhere;
+
+    impl PortIndexes for Nowhere {
+        fn port_of(&mut self, _interface: u32) -> Option<PortId> {
+            None
+        }
+    }
+
+    const EPOCHS: Epochs = Epochs { in_use: 0, made: 0, is_change_pending: false };
+
+    /// A frame with a netlink message that does nothing.
+    const NOTHING: [u8; 20] = [1, 1, 0, 20, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+    fn connect(server: &FpmServer) -> TcpStream {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(&NOTHING).unwrap();
+        stream
+    }
+
+    #[test]
+    fn the_next_daemon_may_come_before_the_end_of_the_last_one_was_read() {
+        let mut routes = Routes::new();
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut server = FpmServer::bind(any, 0, Box::new(Nowhere)).unwrap();
+        let first = connect(&server);
+        let mut until = |server: &mut FpmServer, sessions| {
+            let asked = std::time::Instant::now();
+            while server.sessions < sessions {
+                server.step(Instant::ZERO, &mut routes, EPOCHS);
+                assert!(asked.elapsed() < Duration::from_secs(20), "{server:?}");
+            }
+        };
+        until(&mut server, 1);
+        drop(first);
+        let second = connect(&server);
+        until(&mut server, 2);
+        let peer = server.session.as_ref().map(|session| session.peer);
+        assert_eq!((peer, server.errors), (second.local_addr().ok(), 0));
+    }
 }
