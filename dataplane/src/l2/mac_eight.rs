@@ -50,15 +50,19 @@ impl MacTable {
         input: PortId,
         now: Instant,
     ) -> Option<[PortId; COUNT]> {
-        let mut places = [0; COUNT];
+        let Stations { sources, destinations } = stations;
+        let (mut places, missing) = self.homes(sources);
+        let (mut ways, missing_ways) = self.homes(destinations);
+        if missing | missing_ways != 0 {
+            self.find_missing(sources, missing, &mut places)?;
+            self.find_missing(destinations, missing_ways, &mut ways)?;
+        }
         let mut outputs = [input; COUNT];
         let mut are_known = true;
         for lane in 0..COUNT {
-            let source = self.find(stations.sources[lane])?;
-            let destination = self.find(stations.destinations[lane])?;
-            places[lane] = source;
-            outputs[lane] = self.slot(destination).port();
-            are_known &= self.slot(source).port() == input && outputs[lane] != input;
+            outputs[lane] = self.slot(ways[lane]).port();
+            are_known &= self.slot(places[lane]).port() == input;
+            are_known &= outputs[lane] != input;
         }
         if !are_known {
             return None;
@@ -68,5 +72,34 @@ impl MacTable {
             *slot = slot.heard(input, now);
         }
         Some(outputs)
+    }
+
+    /// Where the search for each key begins. Bit i is set if key i is not there.
+    ///
+    /// No branch and no call, so that the searches of all keys are under way together.
+    #[inline(always)]
+    fn homes(&self, keys: &[Key; COUNT]) -> ([usize; COUNT], u32) {
+        let (mut places, mut missing) = ([0; COUNT], 0);
+        for (lane, (place, &key)) in places.iter_mut().zip(keys).enumerate() {
+            *place = self.home(key);
+            missing |= u32::from(!self.slot(*place).holds(key)) << lane;
+        }
+        (places, missing)
+    }
+
+    /// Finds the keys whose bits are set in `missing`. `None` if one is unknown.
+    #[inline(never)]
+    fn find_missing(
+        &self,
+        keys: &[Key; COUNT],
+        missing: u32,
+        places: &mut [usize; COUNT],
+    ) -> Option<()> {
+        for (lane, (place, &key)) in places.iter_mut().zip(keys).enumerate() {
+            if missing >> lane & 1 == 1 {
+                *place = self.find_behind(key)?;
+            }
+        }
+        Some(())
     }
 }

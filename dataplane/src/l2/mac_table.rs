@@ -312,7 +312,7 @@ impl MacTable {
 
     /// [`Self::find`] for a key that is not where the search begins.
     #[inline(never)]
-    fn find_behind(&self, key: Key) -> Option<usize> {
+    pub(super) fn find_behind(&self, key: Key) -> Option<usize> {
         match self.place(key) {
             Place::At(at) => Some(at),
             Place::Free(_) | Place::Nowhere => None,
@@ -321,7 +321,7 @@ impl MacTable {
 
     /// The slot where the search for `key` begins.
     #[inline(always)]
-    fn home(&self, key: Key) -> usize {
+    pub(super) fn home(&self, key: Key) -> usize {
         #[expect(clippy::cast_possible_truncation, reason = "the shift leaves a slot's index")]
         let home = (self.hash.hash_one(key.bits()) >> self.hash_shift) as usize;
         home

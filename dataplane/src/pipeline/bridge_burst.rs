@@ -89,9 +89,7 @@ impl<D: Device, V: Driver> Core<D, V> {
         let input = from.input(ingress.port);
         let Self { rx, lanes, outcomes, mac_table, handoff_tx, accounting, .. } = self;
         let LaneState { eights, pairs, .. } = &mut **lanes;
-        let now = accounting.now;
-        let mut bridge =
-            Bridge { table: mac_table, input, now, tx_frame_bytes_max: &self.tx_frame_bytes_max };
+        let mut bridge = Bridge::new(mac_table, input, accounting.now, &self.tx_frame_bytes_max);
         let mut mac_events = |event| handoff_tx.push_event(event);
         let from = Input { snapshot, tables, ingress };
         let mut progress = Progress::default();

@@ -6,7 +6,7 @@
 use crate::frame::{Burst, Frame, length_bytes};
 use crate::frame_sums::FrameSums;
 use crate::limits::{BURST_MAX, BurstBits, PRIORITIES};
-use crate::queue::veq::{FrameMeta, Front, FrontRun, QueuedFrame};
+use crate::queue::veq::{CHUNK, FrameMeta, Front, FrontRun, QueuedFrame};
 use arrayvec::ArrayVec;
 
 /// Consecutive frames that are accounted for together.
@@ -100,11 +100,31 @@ impl<F: Frame> TxBatch<F> {
         &mut self,
         mut front: Front<'_, F>,
         cell_bytes: u32,
-        mut look: impl FnMut(&mut F, &FrameMeta),
+        look: impl FnMut(&mut F, &FrameMeta),
     ) -> u32 {
-        let Some(FrontRun { meta, lengths_bytes, places }) = front.as_run() else {
+        let Some(run) = front.as_run() else {
             return self.take_each(front, cell_bytes, look);
         };
+        // Mostly a whole chunk, whose length the compiler knows then.
+        let FrontRun { meta, lengths_bytes, places } = run;
+        match (<&[u16; CHUNK]>::try_from(lengths_bytes), places.first_chunk_mut()) {
+            (Ok(lengths_bytes), Some::<&mut [_; CHUNK]>(places)) => {
+                self.take_run(meta, lengths_bytes, places, cell_bytes, look)
+            }
+            _ => self.take_run(meta, lengths_bytes, places, cell_bytes, look),
+        }
+    }
+
+    /// Moves the frames of a run, with these lengths, out of their places.
+    #[inline(always)]
+    fn take_run(
+        &mut self,
+        meta: FrameMeta,
+        lengths_bytes: &[u16],
+        places: &mut [Option<F>],
+        cell_bytes: u32,
+        mut look: impl FnMut(&mut F, &FrameMeta),
+    ) -> u32 {
         let mut sums = FrameSums::default();
         lengths_bytes.iter().for_each(|&bytes| sums.add(FrameSums::of_one(bytes, cell_bytes)));
         let number = self.open(Run { meta, sums });

@@ -9,7 +9,7 @@ use crate::frame::{Frame, length_bytes};
 
 /// Frames per chunk. Few, so that a growing queue gets chunks that another queue has just freed and
 /// that are still in the caches.
-pub(super) const CHUNK: usize = CHUNK_END as usize;
+pub(crate) const CHUNK: usize = CHUNK_END as usize;
 /// The slot index after a chunk's last.
 pub(super) const CHUNK_END: u8 = 8;
 
@@ -62,7 +62,9 @@ impl<F> Chunk<F> {
             self.run = *meta;
             self.is_one_run = true;
         } else if self.is_one_run && !self.run.is_of_run(meta) {
-            self.metas = self.bytes.map(|bytes| FrameMeta { bytes, ..self.run });
+            for (meta, bytes) in self.metas.iter_mut().zip(self.bytes) {
+                *meta = FrameMeta { bytes, ..self.run };
+            }
             self.is_one_run = false;
         }
         self.is_one_run

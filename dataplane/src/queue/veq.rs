@@ -10,7 +10,7 @@ use crate::frame::Frame;
 use alloc::boxed::Box;
 
 pub use super::chunk::Front;
-pub(crate) use super::chunk::FrontRun;
+pub(crate) use super::chunk::{CHUNK, FrontRun};
 pub use super::fifo::FramePool;
 pub use super::frame_meta::{FrameMeta, QueuedFrame, low_32_bits};
 

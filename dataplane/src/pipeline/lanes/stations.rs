@@ -34,14 +34,33 @@ impl Target {
 
 /// Where frames came in, and what a bridge looks them up by.
 pub(crate) struct Bridge<'a> {
-    pub(crate) table: &'a mut MacTable,
-    pub(crate) input: BridgeInput<'a>,
-    pub(crate) now: Instant,
+    table: &'a mut MacTable,
+    input: BridgeInput<'a>,
+    now: Instant,
     /// By port index: the longest frame that a port sends, VLAN tags included.
-    pub(crate) tx_frame_bytes_max: &'a [u16],
+    tx_frame_bytes_max: &'a [u16],
+    /// The longest frame that every port sends, with a tag more than it has.
+    fits_everywhere_bytes: u32,
 }
 
-impl Bridge<'_> {
+/// What a frame may grow by.
+#[expect(clippy::cast_possible_truncation, reason = "4")]
+const TAG_BYTES: u32 = ethernet::TAG_BYTES as u32;
+
+impl<'a> Bridge<'a> {
+    /// The bridge of a worker whose ports send frames of these lengths.
+    #[inline(always)]
+    pub(crate) fn new(
+        table: &'a mut MacTable,
+        input: BridgeInput<'a>,
+        now: Instant,
+        tx_frame_bytes_max: &'a [u16],
+    ) -> Self {
+        let least = tx_frame_bytes_max.iter().copied().min().unwrap_or(0);
+        let fits_everywhere_bytes = u32::from(least).saturating_sub(TAG_BYTES);
+        Self { table, input, now, tx_frame_bytes_max, fits_everywhere_bytes }
+    }
+
     /// Learns the source of each frame and looks up its destination, in order, as the address
     /// learned from one frame may be the destination of the next. Returns the number of frames at
     /// the front that have a target: all, or those before the first that is flooded, ends here or
@@ -96,10 +115,11 @@ impl Bridge<'_> {
             stations.set(lane, vids[lane], frame.head().first_chunk()?);
         }
         let outputs = self.table.refresh(&stations, self.input.port, self.now)?;
-        let frame_bytes = eight.frame_bytes.to_array();
-        let has_room = |lane: usize| self.has_room(frame_bytes[lane], outputs[lane]);
-        if !(0..LANES).fold(true, |all, lane| all & has_room(lane)) {
-            return None;
+        if !eight.frame_bytes.simd_le(u32x8::splat(self.fits_everywhere_bytes)).all() {
+            let frame_bytes = eight.frame_bytes.to_array();
+            if !(0..LANES).all(|lane| self.has_room(frame_bytes[lane], outputs[lane])) {
+                return None;
+            }
         }
         // Written out: a loop writes them one by one, and who reads them as a vector waits for all
         // writes.
@@ -112,10 +132,8 @@ impl Bridge<'_> {
     /// Whether a frame of `frame_bytes` and a tag more may leave by `out`.
     #[inline(always)]
     fn has_room(&self, frame_bytes: u32, out: PortId) -> bool {
-        #[expect(clippy::cast_possible_truncation, reason = "4")]
-        let tag_bytes = ethernet::TAG_BYTES as u32;
         let frame_bytes_max = self.tx_frame_bytes_max.get(out.index()).copied().unwrap_or(0);
-        frame_bytes + tag_bytes <= u32::from(frame_bytes_max)
+        frame_bytes + TAG_BYTES <= u32::from(frame_bytes_max)
     }
 
     #[inline(always)]
