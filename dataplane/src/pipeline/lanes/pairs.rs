@@ -345,8 +345,9 @@ impl Pairs {
     }
 }
 
-/// What a pair gives each of its frames, in the octets of a word: its index, the bits of TOS that it
-/// sets, its outcome group, the bits of TOS that it keeps. By lane; 0 of a frame that is not taken.
+/// What a pair gives each of its frames, in the octets of a word: its index, the bits of TOS that
+/// it sets, its outcome group, the bits of TOS that it keeps. By lane; 0 of a frame that is not
+/// taken.
 #[derive(Clone, Copy)]
 struct Given(u32x8);
 
