@@ -1,6 +1,5 @@
 //! Reads and classifies the headers of eight frames.
 
-use super::header::IpStart;
 use super::marking::{DEI, PCP, TAGGED};
 use super::{EIGHTS, LANES, be16, lanes_of, octet, of_bits, of_lanes};
 use crate::frame::{Frame, length_bytes};
@@ -378,53 +377,6 @@ impl Eight {
             lanes_of(self.others()).filter(|&lane| frames.get(lane).is_some_and(is_control));
         controls.fold(0, |bits, lane| bits | 1 << lane)
     }
-
-    /// [`Self::rewritten`] with the TTL as it came. A header whose TOS keeps all bits does not
-    /// change, even if its checksum is the other zero.
-    #[inline(always)]
-    pub(super) fn marked(&self, tos_kept: u32x8, tos_set: u32x8) -> [u32x8; 3] {
-        let [first, second, third] = self.rewritten(tos_kept, tos_set, u32x8::ZERO);
-        let is_kept = tos_kept.simd_eq(u32x8::splat(0xFF));
-        [first, second, is_kept.select(self.words[2], third)]
-    }
-
-    /// The start of each IP header, whose first 12 octets are these words.
-    #[inline(always)]
-    pub(super) fn starts(&self, [first, second, third]: [u32x8; 3]) -> [IpStart; LANES] {
-        let (fourth, none) = (self.words[3], u32x8::ZERO);
-        let lanes = u32x8::transpose([first, second, third, fourth, none, none, none, none]);
-        let [a, b, c, d, e, f, g, h] = lanes;
-        let start = |lane: u32x8| {
-            let [start, _]: [IpStart; 2] = bytemuck::cast(lane);
-            start
-        };
-        // Written out, as above.
-        [start(a), start(b), start(c), start(d), start(e), start(f), start(g), start(h)]
-    }
-
-    /// By lane: the first 12 octets of the IP header, with TOS set to its bits in `tos_kept` and
-    /// those of `tos_set`, and the TTL less `hops`. The checksum is mended for both.
-    #[inline(always)]
-    pub(super) fn rewritten(&self, tos_kept: u32x8, tos_set: u32x8, hops: u32x8) -> [u32x8; 3] {
-        let [first, second, third, ..] = self.words;
-        let (octet_1, low) = (u32x8::splat(0xFF00), u32x8::splat(0xFFFF));
-        let v4_first: u32x8 = first & (tos_kept << 8 | !octet_1) | tos_set << 8;
-        let changed: u32x8 = (first & octet_1) + hops - (v4_first & octet_1);
-        let v4_third: u32x8 = ((third & low) - hops) | (mended(third >> 16, changed) << 16);
-        if self.v6 == 0 {
-            return [v4_first, second, v4_third];
-        }
-        let class = |tos: u32x8| -> u32x8 { octet(tos) >> 4 | (tos & u32x8::splat(0xF)) << 12 };
-        let v6_first: u32x8 =
-            first & (class(tos_kept) | !class(octet(u32x8::MAX))) | class(tos_set);
-        let v6_second: u32x8 = second - (hops << 24);
-        let is_v6 = self.is_v6();
-        [
-            is_v6.select(v6_first, v4_first),
-            is_v6.select(v6_second, second),
-            is_v6.select(third, v4_third),
-        ]
-    }
 }
 
 /// Where the IP header is behind Ethernet.
@@ -466,17 +418,6 @@ fn v6_holds(first: u32x8, second: u32x8, frame_bytes: u32x8, l3: usize) -> u32x8
     (first & u32x8::splat(0xF0)).simd_eq(u32x8::splat(0x60))
         & frame_bytes.simd_ge(headers)
         & be16(second).simd_le(room)
-}
-
-/// By lane: the checksum, as it lies in a header of which halves have fallen by `changed` in sum
-/// (RFC 1624, equation 3, as in `ipv4::set_tos_and_ttl`).
-#[inline(always)]
-pub(super) fn mended(checksum: u32x8, changed: u32x8) -> u32x8 {
-    let low = u32x8::splat(0xFFFF);
-    let sum: u32x8 = checksum + u32x8::splat(0x1_FFFE) + changed;
-    let sum: u32x8 = (sum & low) + (sum >> 16);
-    // Less than 65,535 wraps around below zero, and then the first is the smaller one.
-    sum.min(sum - low)
 }
 
 /// By lane: all ones if routers forward packets of IPv4 with these addresses. 169/8 has the

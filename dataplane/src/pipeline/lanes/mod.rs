@@ -8,7 +8,7 @@
 //! | learn and look up stations | [`stations`] |
 //! | enter and leave tunnels | [`tunnels`] |
 //! | tell which frames a capture may follow | [`compares`] |
-//! | rewrite and count, by pair of marking and next hop | [`pairs`], [`header`] |
+//! | rewrite and count, by pair of marking and next hop | [`pairs`], [`rewrite`], [`header`] |
 //!
 //! The result for each frame is that of the generic path, with which the tests compare it. The
 //! generic path takes every frame that this one does not.
@@ -21,6 +21,7 @@ pub(crate) mod eight;
 mod header;
 mod marking;
 pub(crate) mod pairs;
+mod rewrite;
 pub(crate) mod routes;
 pub(crate) mod stations;
 mod tunnels;

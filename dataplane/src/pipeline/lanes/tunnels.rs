@@ -6,11 +6,10 @@
 //! come without the outer header. Frames with a VLAN tag, or with IPv6, come out by the generic
 //! path.
 
-use super::eight::{
-    Eight, HEADER_WORDS, OTHER, are_v4_unicast, checksum_holds, mended, v4_length_holds,
-};
+use super::eight::{Eight, HEADER_WORDS, OTHER, are_v4_unicast, checksum_holds, v4_length_holds};
 use super::header::{Header, IpStart};
 use super::marking::Marking;
+use super::rewrite::mended;
 use super::routes::{from_be, look_up};
 use super::{ALL, be16, lanes_of, octet, words_from};
 use crate::fib::{Hop, Leaf};
