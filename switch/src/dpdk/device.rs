@@ -322,12 +322,15 @@ impl DpdkDevice {
             dpdk_sys::shim_rte_eth_tx_burst(slot.id, slot.tx_queue, start, burst_count(count))
         };
         let taken = usize::from(taken).min(count);
-        // SAFETY: `taken` is at most `count`, so this stays inside the array.
-        let left = unsafe { start.add(taken) };
-        // SAFETY: both ranges lie in the array; they may overlap, which `copy` allows.
-        unsafe { std::ptr::copy(left, start, count - taken) };
-        // SAFETY: the driver left these alone, so they are ours again; they are at the front now.
-        unsafe { from.set_len(count - taken) };
+        if taken < count {
+            // SAFETY: `taken` is less than `count`, so this stays inside the array.
+            let left = unsafe { start.add(taken) };
+            // SAFETY: both ranges lie in the array; they may overlap, which `copy` allows.
+            unsafe { std::ptr::copy(left, start, count - taken) };
+            // SAFETY: the driver left these alone, so they are ours again; they are at the front
+            // now.
+            unsafe { from.set_len(count - taken) };
+        }
         if let Some(pacer) = &mut slot.pacer {
             let kept: usize = from.iter().map(Frame::len).sum();
             pacer.sent(taken, bytes - kept);

@@ -245,15 +245,16 @@ fn with_mac_bits(mac: [u64; LANES], mask: u64, value: u64) -> u32x8 {
     if differ & mask | value & !mask == 0 {
         u32x8::MAX
     } else {
-        with_mac_bits_each(mac, mask, value)
+        // Other numbers than above, so that only here they have to be in memory.
+        with_mac_bits_each(&mac.map(|mac| mac & mask), value)
     }
 }
 
-/// [`with_mac_bits`] where they differ.
+/// [`with_mac_bits`] where the bits that are kept differ.
 #[cold]
 #[inline(never)]
-fn with_mac_bits_each(mac: [u64; LANES], mask: u64, value: u64) -> u32x8 {
-    of_lanes(|lane| if mac[lane] & mask == value { u32::MAX } else { 0 })
+fn with_mac_bits_each(bits: &[u64; LANES], value: u64) -> u32x8 {
+    of_lanes(|lane| if bits[lane] == value { u32::MAX } else { 0 })
 }
 
 impl Read {

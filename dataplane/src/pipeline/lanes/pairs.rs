@@ -23,6 +23,10 @@ use crate::snapshot::{PortMode, PortTables, Snapshot};
 use crate::wire::{ethernet, ipv4};
 use wide::{i16x8, u8x16, u32x8};
 
+/// Places of pairs in a table that any number below this power of two is an index of: the compiler
+/// needs no check.
+const PLACES: usize = BURST_MAX.next_power_of_two();
+
 /// The pairs of the current burst, field by field, with the sums of their frames.
 #[derive(Debug)]
 pub(crate) struct Pairs {
@@ -39,7 +43,7 @@ pub(crate) struct Pairs {
     /// Length of the longest frame that takes this path, as received.
     frame_bytes_max: [u32; BURST_MAX],
     given: [u32; BURST_MAX],
-    header: [Header; BURST_MAX],
+    header: [Header; PLACES],
     /// Of a pair whose frames go into a tunnel.
     outer: [Outer; BURST_MAX],
     sums: [Sums; BURST_MAX],
@@ -65,7 +69,7 @@ impl Default for Pairs {
             hop: none,
             frame_bytes_max: none,
             given: none,
-            header: [Header::default(); BURST_MAX],
+            header: [Header::default(); PLACES],
             outer: [Outer::NONE; BURST_MAX],
             sums: [Sums::default(); BURST_MAX],
         }
@@ -156,12 +160,15 @@ impl Pairs {
         };
         if is_one_shape {
             let starts = eight.starts(ip).into_iter().zip(step.given.places());
-            for (frame, (ip, place)) in frames.iter_mut().zip(starts) {
-                let Some(header) = self.header.get(usize::from(place)) else { continue };
-                if self.are_plain {
-                    header.write_plain::<F, IS_BRIDGED>(frame, ip);
-                } else {
-                    header.write_tagged(frame, ip);
+            // Asked once, not for each frame: a frame that is written could be anything else, for
+            // all that the compiler knows.
+            if self.are_plain {
+                for (frame, (ip, place)) in frames.iter_mut().zip(starts) {
+                    self.header_at(place).write_plain::<F, IS_BRIDGED>(frame, ip);
+                }
+            } else {
+                for (frame, (ip, place)) in frames.iter_mut().zip(starts) {
+                    self.header_at(place).write_tagged(frame, ip);
                 }
             }
             return taken;
@@ -170,13 +177,13 @@ impl Pairs {
         let (ip, places) = (eight.starts(ip), step.given.places());
         for (lane, (frame, group)) in frames.iter_mut().zip(groups).enumerate().take(LANES) {
             if taken >> lane & 1 == 1 {
-                let (ip, place) = (ip[lane], usize::from(places[lane]));
-                let Some(header) = self.header.get(place) else { continue };
+                let (ip, place) = (ip[lane], places[lane]);
+                let header = self.header_at(place);
                 *group = header.group;
                 if IS_BRIDGED {
                     header.write_bridged(frame, ip);
                 } else if header.in_tunnel
-                    && let Some(outer) = self.outer.get(place)
+                    && let Some(outer) = self.outer.get(usize::from(place))
                 {
                     outer.write(header, frame, ip, eight.v6 >> lane & 1 == 1);
                 } else {
@@ -198,6 +205,12 @@ impl Pairs {
         groups: &mut [u8],
     ) -> u32 {
         self.take::<F, IS_BRIDGED>(from, eight, frames, outcomes, groups)
+    }
+
+    /// The header of the pair at `place`.
+    #[inline(always)]
+    const fn header_at(&self, place: u8) -> &Header {
+        &self.header[place as usize % PLACES]
     }
 
     /// Counts the frames that belong to the pair at `at`.
