@@ -5,7 +5,7 @@ use dataplane::control_rings::Command;
 use dataplane::counters::DropReason;
 use dataplane::ids::{PortId, Priority, Tag};
 use dataplane::rules::{TagMatch, TcamEntry};
-use dataplane::settings::DepthCurve;
+use dataplane::settings::{DepthCurve, Threshold};
 use dataplane::testing::wire::{Udp, port_mac, sequence};
 use dataplane::testing::{Rig, RigBuilder};
 use dataplane::time::Instant;
@@ -305,6 +305,52 @@ fn what_the_device_refuses_goes_out_later_in_order() {
     rig.settle();
     order.extend(rig.sent(2).iter().map(|frame| sequence(frame)));
     assert_eq!(order, (0..arrived).collect::<Vec<_>>());
+}
+
+/// A long burst goes to the device from where it was received, and what the device leaves of it
+/// waits. Each class stays in order, and every frame is counted once.
+#[test]
+fn of_a_long_burst_the_device_takes_what_it_can() {
+    for takes in [0, 1, 31, 62, 63, 64] {
+        let mut builder = RigBuilder::routed(2);
+        for class in [3, 4] {
+            let viq = builder.settings.ports[0].lossless[class].as_mut().unwrap();
+            viq.threshold = Threshold::Static { xoff_bytes: 100_000 };
+        }
+        let mut rig = builder.build();
+        for number in 0..64 {
+            let dscp = if number % 2 == 0 { 26 } else { 27 };
+            rig.arrive(1, &Udp { sequence: number, ..Udp::routed(1, 2, dscp) }.bytes());
+        }
+        rig.port(2).takes_frames = Some(takes as usize);
+        rig.turn();
+        let sequences = |frames: Vec<Vec<u8>>| -> Vec<u32> {
+            frames.iter().map(|frame| sequence(frame)).collect()
+        };
+        let first = sequences(rig.sent(2));
+        assert_eq!(first, (0..takes).collect::<Vec<_>>());
+        assert_eq!(rig.totals().sent, u64::from(takes));
+        rig.port(2).takes_frames = None;
+        rig.settle();
+        let (mut even, mut odd): (Vec<u32>, Vec<u32>) =
+            sequences(rig.sent(2)).into_iter().partition(|number| number % 2 == 0);
+        for sent in [&mut even, &mut odd] {
+            assert!(sent.is_sorted(), "{takes} taken: {sent:?}");
+        }
+        even.append(&mut odd);
+        even.sort_unstable();
+        assert_eq!(even, (takes..64).collect::<Vec<_>>());
+        let each = |name: &str, value| [3, 4].map(|class| format!("{name}[{class}] = {value}"));
+        let counters = [
+            each("p1 rx_frames", 32),
+            each("p1 rx_bytes", 1_920),
+            each("p2 tx_frames", 32),
+            each("p2 tx_bytes", 1_920),
+        ];
+        assert_eq!(rig.counters(), counters.concat());
+        let queues = rig.report(1).queues;
+        assert!(queues.iter().all(|queue| queue.viq_bytes == 0), "{queues:?}");
+    }
 }
 
 #[test]

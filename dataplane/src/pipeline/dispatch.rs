@@ -61,8 +61,8 @@ impl<D: Device, V: Driver> Core<D, V> {
                 group_of = group_of.map(|group| runs[usize::from(group) % BURST_MAX]);
             }
             let port = &mut self.ports[out_slot];
-            port.batch_burst(&mut self.rx, &group_of);
-            return port.flush_if_long(&mut self.device, &mut self.accounting);
+            let (device, accounting) = (&mut self.device, &mut self.accounting);
+            return port.batch_or_send_burst(&mut self.rx, &group_of, device, accounting);
         }
         if let Some((out_slot, meta)) = only_queue(going()) {
             let frames = self.rx.drain(..);

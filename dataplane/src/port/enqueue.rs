@@ -6,6 +6,7 @@ use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Burst;
+use crate::limits::BURST_MAX;
 use crate::port::tx_batch::Run;
 use crate::queue::veq::{FrameMeta, QueuedFrame};
 
@@ -52,6 +53,25 @@ impl<D: Device, V: Driver> Port<D, V> {
     pub(crate) fn batch_burst(&mut self, frames: &mut Burst<D::Frame>, run_of: &[u8]) {
         self.reserved_frames -= frames.len();
         self.tx_batch.push_burst(frames, run_of);
+    }
+
+    /// [`Self::batch_burst`] that sends the batch at once if it is long. A long burst that finds the
+    /// batch empty is sent from where it is: the batch's places need not be in the caches.
+    #[inline(always)]
+    pub(crate) fn batch_or_send_burst(
+        &mut self,
+        frames: &mut Burst<D::Frame>,
+        run_of: &[u8; BURST_MAX],
+        device: &mut D,
+        accounting: &mut Accounting<D::Frame, V>,
+    ) {
+        let is_alone = frames.len() >= LONG_BATCH_FRAMES && self.tx_batch.is_empty();
+        if is_alone && !accounting.is_capturing() && self.newly_paused_elsewhere_bits() == 0 {
+            self.reserved_frames -= frames.len();
+            return self.send_alone(frames, run_of, device, accounting);
+        }
+        self.batch_burst(frames, run_of);
+        self.flush_if_long(device, accounting);
     }
 
     /// Sends the transmit batch at once if it is long, while its frames are still in the caches.

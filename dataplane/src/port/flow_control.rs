@@ -95,8 +95,14 @@ impl<D: Device, V: Driver> Port<D, V> {
     /// know to be paused since this turn began. Returns whether no frame is left of the burst.
     #[inline(always)]
     pub(super) fn holds_whole_batch(&mut self, accounting: &mut Accounting<D::Frame, V>) -> bool {
-        let new_bits = self.paused_elsewhere_bits() & !self.held_bits();
+        let new_bits = self.newly_paused_elsewhere_bits();
         new_bits != 0 && self.take_back_paused(new_bits, accounting)
+    }
+
+    /// Priorities that another worker knows to be paused, and that are not held here yet.
+    #[inline(always)]
+    pub(super) fn newly_paused_elsewhere_bits(&self) -> u8 {
+        if V::IS_EVENT_DRIVEN { 0 } else { self.paused_elsewhere_bits() & !self.held_bits() }
     }
 
     #[cold]

@@ -6,7 +6,7 @@ use crate::accounting::Accounting;
 use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::frame::Frame;
+use crate::frame::{Burst, Frame};
 use crate::frame_sums::FrameSums;
 use crate::ids::Priority;
 use crate::limits::{BURST_MAX, FRAME_BYTES_MAX, PRIORITIES};
@@ -242,20 +242,51 @@ impl<D: Device, V: Driver> Port<D, V> {
         accounting: &mut Accounting<D::Frame, V>,
         put_back: impl FnOnce(&mut Self, &mut Accounting<D::Frame, V>),
     ) -> bool {
-        if !V::IS_EVENT_DRIVEN && self.holds_whole_batch(accounting) {
+        if self.holds_whole_batch(accounting) {
             return true;
         }
         let is_captured = accounting.is_capturing() && self.capture_offered(accounting);
-        let tx_batch = self.tx_batch.frames.len();
+        let batched = self.tx_batch.frames.len();
         debug_assert!(self.tx_batch.frames.iter().all(|frame| self.sends(frame)));
         device.tx_burst(self.id, &mut self.tx_batch.frames, accounting.now);
         if is_captured && let Some(capture) = accounting.capturing() {
-            capture.has_sent(tx_batch - self.tx_batch.frames.len());
+            capture.has_sent(batched - self.tx_batch.frames.len());
         }
+        self.account_sent(batched, accounting, put_back)
+    }
+
+    /// Sends a burst that is not in the transmit batch, but whose runs are the batch's only ones.
+    /// Frames that the device does not take are put back as those of the batch are.
+    #[inline(always)]
+    pub(super) fn send_alone(
+        &mut self,
+        frames: &mut Burst<D::Frame>,
+        run_of: &[u8; BURST_MAX],
+        device: &mut D,
+        accounting: &mut Accounting<D::Frame, V>,
+    ) {
+        let batched = frames.len();
+        debug_assert!(frames.iter().all(|frame| self.sends(frame)));
+        device.tx_burst(self.id, frames, accounting.now);
+        if !frames.is_empty() {
+            self.tx_batch.take_left(frames, run_of);
+        }
+        self.account_sent(batched, accounting, |port, accounting| port.unbatch(0xFF, accounting));
+    }
+
+    /// Accounts for the frames that the device took of `batched`, the rest of which is in the
+    /// transmit batch. Returns whether it took all.
+    #[inline(always)]
+    fn account_sent(
+        &mut self,
+        batched: usize,
+        accounting: &mut Accounting<D::Frame, V>,
+        put_back: impl FnOnce(&mut Self, &mut Accounting<D::Frame, V>),
+    ) -> bool {
         let cell_bytes = accounting.buffer.cell_bytes();
         let queues = &mut self.queues;
         self.tx_batch
-            .account_sent(tx_batch, cell_bytes, |run| count_sent_run(run, queues, accounting));
+            .account_sent(batched, cell_bytes, |run| count_sent_run(run, queues, accounting));
         let all = self.tx_batch.is_empty();
         if !all {
             self.bypasses_queue = false;

@@ -186,6 +186,14 @@ impl<F: Frame> TxBatch<F> {
         }
     }
 
+    /// Takes the frames that the device left of a burst that was sent past the batch, which has no
+    /// others; `run_of` has the run indexes of the whole burst.
+    #[cold]
+    pub(crate) fn take_left(&mut self, frames: &mut Burst<F>, run_of: &[u8; BURST_MAX]) {
+        self.run_of = *run_of;
+        core::mem::swap(&mut self.frames, frames);
+    }
+
     /// Calls `account` for each run, with the frames that were sent. Before the call, `frames` had
     /// `batched` frames; the device took some from its front, and the rest has not been sent.
     #[inline(always)]

@@ -85,7 +85,8 @@ impl Eight {
     #[inline(always)]
     pub(super) fn hops<F: Frame>(&self, snapshot: &Snapshot, frames: &[F]) -> u32x8 {
         if self.leaves.simd_ge(u32x8::splat(Leaf::FIRST_GROUP_BITS)).any() {
-            self.members(snapshot, frames)
+            // An array: what such a function returns is in memory, and so the leaves would be.
+            u32x8::new(self.members(snapshot, frames))
         } else {
             self.leaves
         }
@@ -93,14 +94,14 @@ impl Eight {
 
     /// [`Self::hops`] where some leaves are groups.
     #[inline(never)]
-    fn members<F: Frame>(&self, snapshot: &Snapshot, frames: &[F]) -> u32x8 {
+    fn members<F: Frame>(&self, snapshot: &Snapshot, frames: &[F]) -> [u32; LANES] {
         let mut hops = self.leaves.to_array();
         for (lane, (hop, frame)) in hops.iter_mut().zip(frames).enumerate() {
             // A way through a tunnel is no leaf, and has its hop.
             let Some(leaf) = Leaf::from_bits(*hop) else { continue };
             *hop = self.member(snapshot, frame, lane, leaf);
         }
-        u32x8::new(hops)
+        hops
     }
 
     /// The index of the hop of `leaf` that the frame in `lane` takes.
