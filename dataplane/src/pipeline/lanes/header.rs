@@ -54,6 +54,7 @@ impl Header {
     }
 
     /// Makes room in front of the frames whose lanes are set. Returns those that have it.
+    #[cold]
     #[inline(never)]
     pub(super) fn grow<F: Frame>(&self, is_it: u32x8, frames: &mut [F]) -> u32x8 {
         let bytes = usize::try_from(self.grows_bytes).unwrap_or(0);

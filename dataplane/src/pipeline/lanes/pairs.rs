@@ -245,6 +245,7 @@ impl Pairs {
 
     /// Adds the pair of a marking and a next hop. Returns false if a frame of `frame_bytes` must
     /// take the generic path.
+    #[cold]
     #[inline(never)]
     fn add_route(
         &mut self,
@@ -297,6 +298,7 @@ impl Pairs {
 
     /// Adds the pair of a marking and a target. Returns false if its frames must take the generic
     /// path.
+    #[cold]
     #[inline(never)]
     fn add_target(
         &mut self,
