@@ -15,6 +15,14 @@ pub(crate) type BurstBits = u128;
 pub(crate) const fn burst_bits(frames: usize) -> BurstBits {
     if frames >= BURST_MAX { BurstBits::MAX } else { !(BurstBits::MAX << frames) }
 }
+/// The indexes of the frames whose bits are set, the lowest first.
+pub(crate) fn frames_of(mut bits: BurstBits) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let at = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (at < BURST_MAX).then_some(at)
+    })
+}
 
 /// Worker cores of one switch.
 pub const WORKERS_MAX: usize = 16;

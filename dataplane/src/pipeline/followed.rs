@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::{Frame, length_bytes};
 use crate::ids::PortId;
-use crate::limits::{BURST_MAX, BurstBits};
+use crate::limits::{BURST_MAX, BurstBits, frames_of};
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::captured::is_forwarded;
 use crate::pipeline::lanes::LANES;
@@ -114,13 +114,4 @@ impl<D: Device, V: Driver> Core<D, V> {
             capture.has_ended(outcome.key(), in_hand);
         }
     }
-}
-
-/// The indexes of the frames whose bits are set, the lowest first.
-fn frames_of(mut bits: BurstBits) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let at = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (at < BURST_MAX).then_some(at)
-    })
 }

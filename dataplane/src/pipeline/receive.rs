@@ -8,7 +8,7 @@ use crate::counters::DropReason;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::frame::Frame;
-use crate::limits::{BURST_MAX, BurstBits};
+use crate::limits::{BURST_MAX, BurstBits, frames_of};
 use crate::pipeline::arrival::Arrival;
 use crate::pipeline::bridge_burst::BridgedFrom;
 use crate::pipeline::outcome::OutcomeGroup;
@@ -78,8 +78,8 @@ impl<D: Device, V: Driver> Core<D, V> {
     /// frame.
     pub(super) fn process_mac_control_burst(&mut self, control_bits: BurstBits, slot: usize) {
         self.accounting.driver.mark_tx(slot);
-        let frames = (0..).zip(&self.rx).filter(|(at, _)| control_bits >> at & 1 == 1);
-        let parsed = frames.map(|(_, frame)| (parse(frame.head(), frame.len()), frame));
+        let frames = frames_of(control_bits).filter_map(|at| self.rx.get(at));
+        let parsed = frames.map(|frame| (parse(frame.head(), frame.len()), frame));
         if self.ports[slot].is_further_queue {
             let controls: ArrayVec<MacControl, BURST_MAX> =
                 parsed.map(|(parsed, frame)| mac_control(&parsed, frame)).collect();

@@ -140,7 +140,8 @@ impl<D: Device, V: Driver> Port<D, V> {
         let veq = &mut self.queues[usize::from(meta.priority & 7)].veq;
         veq.extend_run(&mut accounting.frame_pool, meta, frames, |frame| refused.push(frame));
         self.occupied_bits |= meta.priority_bit();
-        for frame in refused {
+        // Not by value: it would be copied, empty or not.
+        for frame in refused.drain(..) {
             self.drop_queued(meta.queued(frame), DropReason::TailDrop, accounting);
         }
     }
