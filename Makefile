@@ -203,8 +203,8 @@ bench-rule-count: build ## throughput and latency of the switch with 0 to 4,096 
 bench-scrape: build ## throughput of the switch while its metrics are read 100 times a second: make bench-scrape MINUTES=10
 	@/usr/bin/python3 bench/line/scrape.py --minutes $(or $(MINUTES),10)
 
-bench-before: build ## throughput of the switch beside another version's program: make bench-before BEFORE=PROGRAM
-	@/usr/bin/python3 bench/line/before.py $(BEFORE) --starts $(or $(STARTS),14)
+bench-before: build ## throughput of the switch beside another version's program: make bench-before BEFORE=PROGRAM KIND=congested
+	@/usr/bin/python3 bench/line/before.py $(BEFORE) --starts $(or $(STARTS),14) --kind $(or $(KIND),ipv4)
 
 bench-capture: build ## throughput of the switch without a capture, and with a filter that matches one flow of 1,000: make bench-capture MINUTES=10
 	@/usr/bin/python3 bench/line/capture.py --minutes $(or $(MINUTES),10) $(if $(BEFORE),--before $(BEFORE))

@@ -19,6 +19,8 @@ KNOTLESS = ROOT / "target" / "release" / "knotless"
 HUGEPAGES = pathlib.Path("/proc/sys/vm/nr_hugepages")
 # What testpmd or OVS takes, and what the switch takes, with room to spare, in pages of 2 MB.
 HUGEPAGES_NEEDED = 512
+# The depth of a VIQ above which upstream is paused where frames wait: less than what comes while the far end pauses.
+CONGESTED_XOFF = "15KB"
 # How long a process may take to start or to answer: the machine may have other work.
 ANSWER_S = 60
 

@@ -8,7 +8,7 @@ again and again, each first as often as the other; the result is the median of t
 itself (`before.py target/release/knotless`) shows what is left of that.
 
 Prints a ratio for each start, writes target/bench/before.json, and exits with 1 if the median is below 0.98. Usage:
-before.py PROGRAM [--starts N] [--pairs N] [--window S] [--core C] [--program PROGRAM]
+before.py PROGRAM [--kind KIND] [--starts N] [--pairs N] [--window S] [--core C] [--program PROGRAM]
 """
 
 import argparse
@@ -17,11 +17,13 @@ import os
 import pathlib
 import signal
 import statistics
+import subprocess
 import sys
 import time
 
 import bed
-from bed import Bench, Hugepages, ROOT, ctl, sent_frames, start_switch, stop
+import frames
+from bed import CONGESTED_XOFF, Bench, Hugepages, ROOT, ctl, sent_frames, start_switch, stop
 from interference import Threads
 from rounds import Failed
 from scrape import summary
@@ -39,13 +41,24 @@ def window(bench: Bench, threads: Threads) -> tuple[float, float]:
     return (sent_frames(last) - sent_frames(first)) / 1e6 / meanwhile.on_core_s, end - begin
 
 
+def start_kind(bench: Bench, kind: str) -> subprocess.Popen:
+    """Starts a switch that forwards frames of this kind without end."""
+    if kind == "congested":
+        return start_switch(bench, bench.devices("infinite_rx=1", pcaps=bench.congested), xoff=CONGESTED_XOFF)
+    pcaps = None
+    if kind != "ipv4":
+        bench.set_kind(kind)
+        pcaps = bench.of_kind(kind)
+    return start_switch(bench, bench.devices("infinite_rx=1", pcaps=pcaps))
+
+
 class Turns:
     """A switch that runs only while it is measured, so that another one can have the same core."""
 
-    def __init__(self, options, program: pathlib.Path):
+    def __init__(self, options, program: pathlib.Path, kind: str):
         self.program = bed.KNOTLESS = program
         self.bench = Bench(argparse.Namespace(core=options.core, window=options.window, frames="64"))
-        self.process = start_switch(self.bench, self.bench.devices("infinite_rx=1"))
+        self.process = start_kind(self.bench, kind)
         self.threads = Threads(self.process.pid, [("worker-0",)], [options.core])
         self.process.send_signal(signal.SIGSTOP)
 
@@ -63,12 +76,12 @@ class Turns:
         self.bench.close()
 
 
-def one_start(options, programs: list[pathlib.Path]) -> float:
+def one_start(options, programs: list[pathlib.Path], kind: str) -> float:
     """Starts both programs, in this order. The median ratio of the first one's rate to the second one's."""
     ratios, pair = [], []
     try:
         for program in programs:
-            pair.append(Turns(options, program))
+            pair.append(Turns(options, program, kind))
         for number in range(options.pairs):
             order = pair if number % 2 else pair[::-1]
             rates = {id(turns): turns.rate() for turns in order}
@@ -79,13 +92,13 @@ def one_start(options, programs: list[pathlib.Path]) -> float:
     return statistics.median(ratios)
 
 
-def against(options, ours: pathlib.Path, other: pathlib.Path) -> list[float]:
-    """By start: the rate of `ours` to that of `other`."""
+def against(options, ours: pathlib.Path, other: pathlib.Path, kind: str = "ipv4") -> list[float]:
+    """By start: the rate of `ours` to that of `other`, with frames of this kind."""
     kept, ratios = bed.KNOTLESS, []
     try:
         for number in range(options.starts):
             is_first = number % 2 == 0
-            ratio = one_start(options, [ours, other] if is_first else [other, ours])
+            ratio = one_start(options, [ours, other] if is_first else [other, ours], kind)
             ratios.append(ratio if is_first else 1 / ratio)
             print(f"start {number + 1}: {ratios[-1]:.4f}, median so far {statistics.median(ratios):.4f}", flush=True)
     finally:
@@ -104,11 +117,12 @@ def add_options(parser: argparse.ArgumentParser):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("other", type=pathlib.Path, help="the other version's program")
+    parser.add_argument("--kind", choices=["ipv4", *frames.KINDS, "congested"], default="ipv4", help="of the frames")
     add_options(parser)
     options = parser.parse_args()
     try:
         with Hugepages():
-            ratios = against(options, options.program.resolve(), options.other.resolve())
+            ratios = against(options, options.program.resolve(), options.other.resolve(), options.kind)
     except Failed as why:
         sys.exit(f"before: {why}")
     found = summary(ratios)
@@ -118,7 +132,7 @@ def main():
           f"{found['most']:.4f}), must be {LEAST} or more")
     out = ROOT / "target" / "bench"
     out.mkdir(parents=True, exist_ok=True)
-    body = {"starts": ratios, "ratio": found, "least": LEAST, "holds": is_well}
+    body = {"kind": options.kind, "starts": ratios, "ratio": found, "least": LEAST, "holds": is_well}
     (out / "before.json").write_text(json.dumps(body, indent=2) + "\n")
     sys.exit(0 if is_well else 1)
 

@@ -23,7 +23,7 @@ import time
 import frames
 import peers
 import rounds
-from bed import Bench, Hugepages, ROOT, ctl, sent_frames, start_switch, stop
+from bed import CONGESTED_XOFF, Bench, Hugepages, ROOT, ctl, sent_frames, start_switch, stop
 from interference import Threads
 from rounds import Failed, Figure
 
@@ -87,7 +87,7 @@ def measure_kind(bench: Bench, kind: str) -> Figure:
 def measure_congested(bench: Bench) -> Figure:
     """Every frame waits in a queue, and upstream is paused and resumed all the time."""
     devices = bench.devices("infinite_rx=1", pcaps=bench.congested)
-    figure, stats = measure_switch(bench, devices, [bench.options.core], xoff="15KB")
+    figure, stats = measure_switch(bench, devices, [bench.options.core], xoff=CONGESTED_XOFF)
     waited = sum(port["pfc"]["tx_xoff"][3] for port in stats["ports"])
     if waited == 0:
         sys.exit("congested, but upstream was never paused")

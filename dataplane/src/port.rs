@@ -5,8 +5,9 @@
 //! `watchdog`.
 //!
 //! A frame whose port is idle, unpaused and unpaced goes straight to the transmit batch. The batch
-//! is sent at the end of the turn, or as soon as it is full. Frames that the device does not take,
-//! and frames whose priority is paused meanwhile, go back to the front of their VEQ, in order.
+//! is sent at the end of the turn, or as soon as it is long. A long burst that finds it empty goes
+//! to the device itself. Frames that the device does not take, and frames whose priority is paused
+//! meanwhile, go back to the front of their VEQ, in order.
 
 use crate::accounting::Accounting;
 use crate::counters::{DropReason, PortCounters};
