@@ -28,13 +28,16 @@ ANSWER_S = 60
 class Hugepages:
     """Enough of them while the bench runs; as many as before when it ends."""
 
+    def __init__(self, needed: int = HUGEPAGES_NEEDED):
+        self.needed = needed
+
     def __enter__(self):
         self.before = int(HUGEPAGES.read_text())
-        if self.before < HUGEPAGES_NEEDED:
-            HUGEPAGES.write_text(str(HUGEPAGES_NEEDED))
-            if int(HUGEPAGES.read_text()) < HUGEPAGES_NEEDED:
+        if self.before < self.needed:
+            HUGEPAGES.write_text(str(self.needed))
+            if int(HUGEPAGES.read_text()) < self.needed:
                 HUGEPAGES.write_text(str(self.before))
-                sys.exit(f"the kernel has not {HUGEPAGES_NEEDED} hugepages of 2 MB to give")
+                sys.exit(f"the kernel has not {self.needed} hugepages of 2 MB to give")
 
     def __exit__(self, *_):
         HUGEPAGES.write_text(str(self.before))

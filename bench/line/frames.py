@@ -120,11 +120,12 @@ def congested(port: int) -> list[bytes]:
     return made
 
 
-def routed(frame: bytes, port_out: int) -> bytes:
+def routed(frame: bytes, port_out: int, keeps_dscp: bool = False) -> bytes:
     """What `frame` must look like when it leaves by `port_out`."""
     ip = bytearray(frame[14:34])
     ip[8] -= 1
-    ip[1] = new_dscp(ip[1] >> 2) << 2 | ip[1] & 0b11
+    if not keeps_dscp:
+        ip[1] = new_dscp(ip[1] >> 2) << 2 | ip[1] & 0b11
     ip[10:12] = b"\0\0"
     ip[10:12] = struct.pack("!H", checksum(bytes(ip)))
     return host_mac(port_out) + port_mac(port_out) + frame[12:14] + bytes(ip) + frame[34:]

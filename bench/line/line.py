@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Line rate of one worker beside testpmd and OVS-DPDK, on the same ports, core and frames, in turn, in one
-run; and of Knotless beside itself: two workers against one, congested against not.
+"""Line rate of one worker beside testpmd, OVS-DPDK and, where it is installed, grout, on the same ports, core and
+frames, in turn, in one run; and of Knotless beside itself: two workers against one, congested against not.
 
 Every peer reads the same two pcap files from memory (net_pcap, infinite_rx) and throws away what it sends.
 Rounds alternate between peers, so that a machine that slows down slows all of them; a rate is frames by the
 time that the polling threads really had a core; a ratio is the median of the rounds' ratios. What was
 measured while the machine interfered is measured again; see `rounds.py`.
-Before anything is timed, the switch and OVS forward the same frames once into files, and each one that comes
+Before anything is timed, the switch, OVS and grout forward the same frames into files, and each one that comes
 out is compared with what an independent computation says it must be.
 
 Writes target/bench/line.json. Exits with 1 if a ratio is below what it must be, or a frame is wrong. Usage:
@@ -20,7 +20,9 @@ import os
 import sys
 import time
 
+import bed
 import frames
+import grout
 import peers
 import rounds
 from bed import CONGESTED_XOFF, Bench, Hugepages, ROOT, ctl, sent_frames, start_switch, stop
@@ -156,10 +158,15 @@ def sent_by(bench: Bench, port: int) -> list[bytes]:
             if frame[12:14] == b"\x08\x00"]
 
 
-def judge(bench: Bench, who: str, ports: list[int] = (1, 2), may_miss: bool = False):
+def must_send(port: int, bench: Bench) -> list[bytes]:
+    """What must leave by this port."""
+    return [frames.routed(frame, port) for frame in frames.read_pcap(bench.pcaps[3 - port])]
+
+
+def judge(bench: Bench, who: str, ports: list[int] = (1, 2), may_miss: bool = False, must_send=must_send):
     """Whether each of `ports` sent what it must, in order, and nothing else."""
     for port in ports:
-        expected = [frames.routed(frame, port) for frame in frames.read_pcap(bench.pcaps[3 - port])]
+        expected = must_send(port, bench)
         sent = sent_by(bench, port)
         if may_miss:
             # Which are missing, and in what order the slow way lets them go, is the machine's doing.
@@ -184,7 +191,7 @@ def main():
     options = parser.parse_args()
     bench = Bench(options)
     try:
-        with Hugepages():
+        with Hugepages(grout.HUGEPAGES_NEEDED if grout.is_here() else bed.HUGEPAGES_NEEDED):
             is_well = run(bench)
     except Failed as why:
         sys.exit(f"line: {why}")
@@ -199,9 +206,14 @@ def run(bench: Bench) -> bool:
     for kind in frames.KINDS:
         check_kind(bench, kind)
     check_ovs(bench)
+    if grout.is_here():
+        grout.check(bench)
+        judge(bench, "grout", may_miss=True, must_send=grout.must_send)
     measures = {f"testpmd {mode}": lambda mode=mode: peers.measure_testpmd(bench, mode)
                 for mode in peers.TESTPMD_MODES}
     measures["OVS-DPDK"] = lambda: peers.measure_ovs(bench)
+    if grout.is_here():
+        measures["grout"] = lambda: grout.measure(bench)
     measures["knotless"] = lambda: measure_one(bench)
     measures["knotless congested"] = lambda: measure_congested(bench)
     measures["knotless two workers"] = lambda: measure_two(bench)
@@ -224,13 +236,13 @@ def run(bench: Bench) -> bool:
 
 # By the name of what is measured: the key of its ratio. All but the last two are ours / theirs.
 RATIO_KEYS = {f"testpmd {mode}": mode for mode in peers.TESTPMD_MODES} | {
-    "OVS-DPDK": "ovs", "knotless two workers": "two_workers", "knotless congested": "congested"}
+    "OVS-DPDK": "ovs", "grout": "grout", "knotless two workers": "two_workers", "knotless congested": "congested"}
 
 
 def ratios_of(figures: dict[str, list[Figure]]) -> dict[str, rounds.Median]:
     own = figures["knotless"]
     ratios = {key: rounds.ratio(figures[name], own) if name.startswith("knotless") else
-              rounds.ratio(own, figures[name]) for name, key in RATIO_KEYS.items()}
+              rounds.ratio(own, figures[name]) for name, key in RATIO_KEYS.items() if name in figures}
     for kind in frames.KINDS:
         # Time for a frame beside that for one with IPv4.
         ratios[kind] = rounds.ratio(own, figures[f"knotless {kind}"])

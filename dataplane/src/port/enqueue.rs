@@ -55,8 +55,8 @@ impl<D: Device, V: Driver> Port<D, V> {
         self.tx_batch.push_burst(frames, run_of);
     }
 
-    /// [`Self::batch_burst`] that sends the batch at once if it is long. A long burst that finds the
-    /// batch empty is sent from where it is: the batch's places need not be in the caches.
+    /// [`Self::batch_burst`] that sends the batch at once if it is long. A long burst that finds it
+    /// empty is sent from where it is: the batch's places need not be in the caches.
     #[inline(always)]
     pub(crate) fn batch_or_send_burst(
         &mut self,
