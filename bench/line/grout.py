@@ -9,7 +9,7 @@ import time
 import frames
 from bed import ANSWER_S, Bench
 from interference import Threads
-from peers import WARM_FRAMES, other_core, text, wait_until
+from peers import WARM_FRAMES, Peer, other_core, text, wait_until
 from rounds import Failed, Figure
 
 # What its routing tables and buffers take, in pages of 2 MB.
@@ -38,27 +38,18 @@ def must_send(port: int, bench: Bench) -> list[bytes]:
     return [frame[:6] + port_mac(port) + frame[12:] for frame in sent]
 
 
-class Grout:
-    """Both ports with their routes, forwarding; gone when left. `more` are arguments of the devices."""
+class Grout(Peer):
+    """Both ports with their routes, forwarding. `more` are arguments of the devices."""
 
     def __init__(self, bench: Bench, more: str):
-        self.bench, self.more = bench, more
-        self.socket = bench.folder / "grout.sock"
-        self.process = None
-
-    def __enter__(self):
-        try:
-            self.start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+        super().__init__(bench)
+        self.more, self.socket = more, bench.folder / "grout.sock"
 
     def start(self):
         self.socket.unlink(missing_ok=True)
         command = ("grout", "--poll-mode", "--socket", self.socket, "--metrics", ":0", "--", "--no-pci")
         with open(self.bench.folder / "grout.log", "w") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
         wait_until(self.socket.exists, "grout does not come up")
         core, other = self.bench.options.core, other_core(self.bench)
         self.ask("affinity", "cpus", "set", "control", str(other), "datapath", str(core))
@@ -93,19 +84,9 @@ class Grout:
         """Frames that left by both ports."""
         return sum(entry["tx_packets"] for entry in json.loads(self.ask("--json", "interface", "stats")))
 
-    def __exit__(self, *_):
-        if self.process is None:
-            return
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
-
-def check(bench: Bench):
-    """Forwards frames into files, from when both ports are up until there are enough, and judges each of them."""
+def forward_into_files(bench: Bench):
+    """Forwards frames into files, from when both ports are up until there are enough to be judged."""
     with Grout(bench, f"infinite_rx=1,tx_pcap={bench.folder}/out-{{port}}.pcap") as grout:
         wait_until(lambda: grout.sent() >= JUDGED_FRAMES, "grout does not forward")
         for port in (1, 2):
@@ -116,7 +97,7 @@ def measure(bench: Bench) -> Figure:
     """What its forwarding thread sent."""
     core = bench.options.core
     with Grout(bench, "infinite_rx=1") as grout:
-        thread = Threads(grout.process.pid, [(f"grout:w{core}",)], [core])
+        thread = Threads(grout.processes[0].pid, [(f"grout:w{core}",)], [core])
         wait_until(lambda: grout.sent() > WARM_FRAMES, "grout does not forward")
         sent, before = grout.sent(), thread.counts()
         time.sleep(bench.options.seconds)

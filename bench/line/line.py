@@ -207,7 +207,7 @@ def run(bench: Bench) -> bool:
         check_kind(bench, kind)
     check_ovs(bench)
     if grout.is_here():
-        grout.check(bench)
+        grout.forward_into_files(bench)
         judge(bench, "grout", may_miss=True, must_send=grout.must_send)
     measures = {f"testpmd {mode}": lambda mode=mode: peers.measure_testpmd(bench, mode)
                 for mode in peers.TESTPMD_MODES}

@@ -59,20 +59,13 @@ def other_core(bench: Bench) -> int:
     return min(os.sched_getaffinity(0) - {bench.options.core}, default=bench.options.core)
 
 
-class Ovs:
-    """OVS-DPDK with a database of its own in the bench's folder; gone when left."""
+class Peer:
+    """Programs that are there from when it is entered until it is left. `start` appends them to `processes`."""
 
-    def __init__(self, bench: Bench, devices: list[str], last: int = 2):
-        """Port `last` opens when the other is there."""
-        self.bench, self.devices, self.last = bench, devices, last
-        self.folder = bench.folder / "ovs"
-        names = ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR")
-        self.env = os.environ | {name: str(self.folder) for name in names}
-        self.database = f"unix:{self.folder}/db.sock"
-        self.processes = []
+    def __init__(self, bench: Bench):
+        self.bench, self.processes = bench, []
 
     def __enter__(self):
-        self.folder.mkdir(exist_ok=True)
         try:
             self.start()
         except BaseException:
@@ -80,7 +73,30 @@ class Ovs:
             raise
         return self
 
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            process.terminate()
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+class Ovs(Peer):
+    """OVS-DPDK with a database of its own in the bench's folder."""
+
+    def __init__(self, bench: Bench, devices: list[str], last: int = 2):
+        """Port `last` opens when the other is there."""
+        super().__init__(bench)
+        self.devices, self.last = devices, last
+        self.folder = bench.folder / "ovs"
+        names = ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR")
+        self.env = os.environ | {name: str(self.folder) for name in names}
+        self.database = f"unix:{self.folder}/db.sock"
+
     def start(self):
+        self.folder.mkdir(exist_ok=True)
         file = self.folder / "conf.db"
         file.unlink(missing_ok=True)
         self.run("ovsdb-tool", "create", file, OVS_SCHEMA)
@@ -123,15 +139,6 @@ class Ovs:
         """Frames that no flow matched."""
         command = ("ovs-appctl", "-t", f"{self.folder}/vs.ctl", "dpif-netdev/pmd-stats-show")
         return sum(int(n) for n in re.findall(r"miss with failed upcall: (\d+)", self.run(*command)))
-
-    def __exit__(self, *_):
-        for process in reversed(self.processes):
-            process.terminate()
-            try:
-                process.wait(timeout=15)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
 
 def wait_until(is_so, otherwise: str):
